@@ -6,14 +6,14 @@ use crate::account::profile::{Function, GENERATED, Node};
 use crate::account::user_code::is_loader;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The function whose own code takes the longest.
 pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
     let functions = &run.user_code?.divided.functions;
     let function = functions.iter().find(|function| function.frame.function.is_some())?;
     let name = function.frame.function.as_deref()?;
-    let says_nothing = executes_cpuid(run, name) || INTERPRETING.iter().any(|known| name.starts_with(known));
+    let says_nothing = executes_cpuid(run, name) || interprets(name);
     if !noteworthy(Nanos::rounded(function.own.time), run.account, 10) || says_nothing {
         return None;
     }
@@ -39,6 +39,10 @@ const INTERPRETING: [&str; 6] = [
     "vm_exec_core",
 ];
 
+fn interprets(function: &str) -> bool {
+    INTERPRETING.iter().any(|known| function.starts_with(known))
+}
+
 /// What they do.
 pub(super) const INTERPRETED: &str = "the program that it interprets";
 
@@ -63,8 +67,8 @@ fn executes_cpuid(run: &Evidence, function: &str) -> bool {
 const MOST: f64 = 0.5;
 /// Unless what it calls has less than this part of its own time.
 const DIVIDED: f64 = 0.6;
-/// Functions that only call the program or its thread. One without a name says no more.
-const ENTRIES: [&str; 8] = [
+/// Functions that only call the program, its thread or what an event asks for. One without a name says no more.
+const ENTRIES: [&str; 10] = [
     "_start",
     "__libc_start_main",
     "__libc_start_main_impl",
@@ -73,6 +77,8 @@ const ENTRIES: [&str; 8] = [
     "start_thread",
     "clone",
     "clone3",
+    "uv__io_poll",
+    "uv__async_io",
 ];
 /// Smaller parts are not named.
 const NAMED: f64 = 0.05;
@@ -89,7 +95,12 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     }
 
     let parts = parts(nodes, root);
-    let shown: Vec<String> = parts.iter().take(4).map(|(name, time)| format!("{name} {time}")).collect();
+    let native = native_part(nodes, root);
+    let of_it = native.as_ref().map_or(String::new(), |(name, time)| format!(" (of it `{name}` {time})"));
+    let shown_part = |(name, time): &(String, Nanos)| {
+        format!("{name} {time}{}", if name == INTERPRETED { &of_it } else { "" })
+    };
+    let shown: Vec<String> = parts.iter().take(4).map(shown_part).collect();
     let name = program.frame.file();
     let divided = if shown.is_empty() {
         "; most of its functions have no names".to_owned()
@@ -101,7 +112,10 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
         "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}.{unnamed} \
          `--export-folded` shows all functions."
     );
-    let mostly = parts.first().map_or(name, |(part, _)| part.as_str());
+    let mostly = match (parts.first(), &native) {
+        (Some((part, _)), Some((native, _))) if part == INTERPRETED => native,
+        (part, _) => part.map_or(name, |(part, _)| part.as_str()),
+    };
     Some(Finding::new("user-code", cost, text).about(mostly))
 }
 
@@ -127,14 +141,21 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
     let (mut open, mut times) = (vec![root], BTreeMap::<String, f64>::new());
     while let Some(place) = open.pop() {
         let (time, name) = (nodes[place].time, nodes[place].frame.function.as_deref());
-        if is_loader(&nodes[place].frame.module) {
-            continue; // other findings have its time
-        }
         let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
-        let interprets = name.is_some_and(|name| INTERPRETING.iter().any(|known| name.starts_with(known)));
+        let interprets = name.is_some_and(interprets);
         let is_entry = name.is_none_or(|name| ENTRIES.contains(&name));
-        if place == root || is_entry || time >= MOST * all && inside >= DIVIDED * time && !interprets {
+        // other findings have the loader's time, but not that of the initialisers that it calls
+        let is_loader = is_loader(&nodes[place].frame.module);
+        if place == root
+            || is_loader
+            || is_entry && inside > 0.0
+            || time >= MOST * all && inside >= DIVIDED * time && !interprets
+        {
             open.extend(&called[place]);
+            let itself = name.filter(|_| is_entry && !is_loader && time - inside >= MOST * all);
+            if let Some(name) = itself {
+                *times.entry(format!("`{name}` itself")).or_default() += time - inside;
+            }
         } else if let Some(name) = name {
             let shown = if interprets { INTERPRETED.to_owned() } else { format!("`{name}`") };
             *times.entry(shown).or_default() += time;
@@ -145,6 +166,37 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
         times.into_iter().map(|(name, time)| (name, Nanos::rounded(time))).collect();
     parts.sort_by_key(|(_, time)| Reverse(*time));
     parts
+}
+
+/// A native function that an interpreted program calls is named if it has this part of all.
+const NATIVE: f64 = 0.25;
+
+/// The native function that takes the longest, with all that it calls, of those that the interpreted program calls: a parser
+/// of JSON, for example. Functions in the interpreter's own file, and those that call it again, belong to it.
+fn native_part(nodes: &[Node], root: usize) -> Option<(String, Nanos)> {
+    let name = |place: usize| nodes[place].frame.function.as_deref();
+    let callers = |place: usize| std::iter::successors(nodes[place].caller, |caller| nodes[*caller].caller);
+    let is_interpreter = |place: usize| name(place).is_some_and(interprets);
+    let is_inside = |place: &usize| {
+        let interpreter = callers(*place).find(|caller| is_interpreter(*caller));
+        interpreter.is_some_and(|caller| nodes[caller].frame.module != nodes[*place].frame.module)
+            && callers(*place).last() == Some(root)
+    };
+    let interpreters = (0..nodes.len()).filter(|place| is_interpreter(*place));
+    let call_it: BTreeSet<&str> = interpreters.flat_map(callers).filter_map(name).collect();
+
+    let mut times: BTreeMap<&str, (f64, Reverse<usize>)> = BTreeMap::new();
+    for place in (0..nodes.len()).filter(is_inside) {
+        let Some(own) = name(place).filter(|own| !call_it.contains(own) && !interprets(own)) else {
+            continue;
+        };
+        if callers(place).all(|caller| name(caller) != Some(own)) {
+            times.entry(own).or_insert((0.0, Reverse(place))).0 += nodes[place].time;
+        }
+    }
+    let (name, (time, _)) =
+        times.into_iter().max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
+    (time >= NATIVE * nodes[root].time).then(|| (name.to_owned(), Nanos::rounded(time)))
 }
 
 /// Functions that collect garbage, as their runtimes name them.

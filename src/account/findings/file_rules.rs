@@ -61,6 +61,17 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     })
 }
 
+/// How long the program waits, while it works on a file, for the programs that it starts.
+pub(super) fn programs_of(loads: &[Load], path: &str) -> Nanos {
+    let of_file = |load: &&Load| load.runtime == FILE && load.path() == path;
+    let longest = loads.iter().filter(of_file).max_by_key(|load| load.total);
+    let place = longest.and_then(|longest| loads.iter().position(|load| std::ptr::eq(load, longest)));
+    place.map_or(Nanos(0), |place| {
+        let inside: Vec<&Load> = loads[place..].iter().filter(|load| load.is_file()).collect();
+        Nanos(inside[0].total.0.saturating_sub(without_programs(&inside).0))
+    })
+}
+
 /// Functions that do all that a variable asks for, and not only what lies between the reads of its file.
 const READERS: [(&str, &str); 1] = [("NODE_EXTRA_CA_CERTS", "node::crypto::UseExtraCaCerts")];
 

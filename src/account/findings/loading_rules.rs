@@ -76,6 +76,24 @@ pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
     Some(Finding::new("heavy-library", cost, text))
 }
 
+/// Memory without a file that is touched for the first time.
+pub(super) fn new_memory(account: &Account) -> Option<Finding> {
+    let is_new = |step: &&Step| match &step.what {
+        What::Fault(fault) => {
+            !fault.major && matches!(fault.region, Region::Anonymous | Region::Heap | Region::Stack)
+        }
+        _ => false,
+    };
+    let faults: Vec<&Step> = account.steps.iter().filter(is_new).collect();
+    let cost = cost(faults.iter().copied());
+    let text = format!(
+        "{} page faults in memory without a file (heap, stack, mmap): the kernel finds and clears a page at the first touch, \
+         or copies it after a fork. A program that touches less memory, or uses the same again, takes fewer.",
+        faults.len()
+    );
+    noteworthy(cost, account, 10).then(|| Finding::new("new-memory", cost, text))
+}
+
 /// Fewer CPUID instructions give no finding.
 const FEWEST: u64 = 10;
 

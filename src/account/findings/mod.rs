@@ -9,13 +9,14 @@ mod linking_rules;
 mod loading_rules;
 mod module_rules;
 mod process_rules;
+mod processor_rules;
 mod runtime_rules;
 
 use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::profile::Estimate;
 use super::user_code::UserCode;
-use crate::account::{Account, Reason, Role, Step, Summary, What};
+use crate::account::{Account, Role, Step, Summary, What};
 use crate::stats::quantile::{quantile, sorted};
 pub use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::KnownEnvironment;
@@ -62,7 +63,9 @@ impl Finding {
     pub fn sentence(&self, total: Nanos) -> String {
         let percent = 100.0 * self.cost.as_f64() / total.as_f64().max(1.0);
         let interval = self.interval.map_or(String::new(), |[low, high]| format!(" ({low} to {high})"));
-        format!("{}{interval}, {percent:.0} %: {}", self.cost, self.text)
+        // one of less than a per cent is given if others had the processor for most of the time
+        let percent = if percent < 0.5 { "under 1".to_owned() } else { format!("{percent:.0}") };
+        format!("{}{interval}, {percent} %: {}", self.cost, self.text)
     }
 }
 
@@ -98,12 +101,13 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 27] = [
+const RULES: [Rule; 28] = [
     linking_rules::dynamic_linking,
     linking_rules::bind_now,
     linking_rules::unused_libraries,
     |run| loading_rules::failed_searches(run.account),
     |run| loading_rules::heavy_library(run.account),
+    |run| loading_rules::new_memory(run.account),
     |run| loading_rules::trapped_instructions(run.account, run.machine),
     file_rules::slow_file,
     file_rules::programs,
@@ -120,8 +124,8 @@ const RULES: [Rule; 27] = [
     code_rules::generated_code,
     |run| process_rules::exec_chain(run.account),
     |run| process_rules::from_disk(run.account),
-    |run| process_rules::preempted(run.account),
-    |run| process_rules::competing_threads(run.account),
+    |run| processor_rules::preempted(run.account),
+    |run| processor_rules::competing_threads(run.account),
     |run| process_rules::sleep(run.account),
     |run| process_rules::waits(run.account),
     |run| process_rules::after_the_first_byte(run.account),
@@ -132,8 +136,8 @@ const RULES: [Rule; 27] = [
 /// program does between two files is not always the work of the first one.
 const SAYS_MORE: u64 = 60;
 
-/// Rules that explain user code by what was loaded meanwhile. They explain the same time.
-const LOADS: &[&str] = &["reported", "modules", "slow-file"];
+/// Rules that explain user code by the modules that were loaded meanwhile. They explain the same time, and so may `slow-file`.
+const MODULES: &[&str] = &["reported", "modules"];
 /// The others. Those of one line explain the same time.
 const EXPLAIN_USER_CODE: [&[&str]; 3] = [&["java-classes"], &["generated-code"], &["dynamic-linking"]];
 
@@ -151,7 +155,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     };
     let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| found(*rule, &evidence, summary)).collect();
     all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));
-    remove_said_better(&mut all);
+    remove_said_better(&mut all, &summary.loads);
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
     causes_first(&mut all);
     why_before_when(&mut all);
@@ -186,7 +190,7 @@ fn why_before_when(all: &mut Vec<Finding>) {
 }
 
 /// Removes findings of which others explain most.
-fn remove_said_better(all: &mut Vec<Finding>) {
+fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load]) {
     let cost = |all: &[Finding], rules: &[&str]| {
         let costs = all.iter().filter(|finding| rules.contains(&finding.rule)).map(|finding| finding.cost.0);
         costs.max().unwrap_or_default()
@@ -195,13 +199,18 @@ fn remove_said_better(all: &mut Vec<Finding>) {
     all.retain(|finding| finding.rule != "modules" || reported * 100 < finding.cost.0 * SAYS_MORE);
 
     // while a module waits for a program that it starts, its own process computes nothing
-    let loads = cost(all, LOADS).saturating_sub(cost(all, &["programs"]));
-    let explained: u64 = loads + EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum::<u64>();
+    let modules = cost(all, MODULES).saturating_sub(cost(all, &["programs"]));
+    let file = all.iter().find(|finding| finding.rule == "slow-file");
+    let file = file.map_or(0, |it| it.cost.0.saturating_sub(file_rules::programs_of(loads, &it.subject).0));
+    let explained: u64 =
+        modules.max(file) + EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum::<u64>();
     // that a program is interpreted says less than what else is known of it
     let enough = |finding: &Finding| if finding.subject == code_rules::INTERPRETED { 4 } else { 2 };
     all.retain(|finding| finding.rule != "user-code" || explained * enough(finding) < finding.cost.0);
     for finding in all.iter_mut().filter(|finding| finding.rule == "user-code" && explained > 0) {
         finding.cost = Nanos(finding.cost.0 - explained);
+        let less = |bound: Nanos| Nanos(bound.0.saturating_sub(explained));
+        finding.interval = finding.interval.map(|bounds| bounds.map(less));
         finding.text += " Other findings explain the rest of this time.";
     }
 }
@@ -259,7 +268,7 @@ fn role(what: &What) -> Option<Role> {
 /// Whether a part is at least this percentage of the total, without the time in which others had the processor: a busy
 /// machine hides no finding.
 fn noteworthy(part: Nanos, account: &Account, percent: u64) -> bool {
-    let taken = cost(account.steps.iter().filter(|step| step.what == What::Off(Reason::Preempted)));
+    let taken = cost(account.steps.iter().filter(|step| processor_rules::is_taken(step)));
     let running = account.total.0.saturating_sub(taken.0);
     u128::from(part.0) * 100 >= u128::from(running) * u128::from(percent)
 }

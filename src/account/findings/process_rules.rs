@@ -65,110 +65,6 @@ pub(super) fn from_disk(account: &Account) -> Option<Finding> {
     Some(Finding::new("from-disk", cost, text))
 }
 
-/// Other programs took the processor for a part of the time.
-pub(super) fn preempted(account: &Account) -> Option<Finding> {
-    let Taken { time, times: count } = preemptions(account).by_others;
-    let text = format!(
-        "Other programs took the processor {}. Measure on a quieter machine, or with --cpus.",
-        times(count)
-    );
-    noteworthy(time, account, 10).then(|| Finding::new("preempted", time, text))
-}
-
-/// The program's own threads took the processor from each other.
-pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
-    let Preemptions { by_own: Taken { time, times: count }, of_other_processes, .. } = preemptions(account);
-    let (who, remedy) = if of_other_processes {
-        ("processes", "fewer processes at the same time, or more processors, make this shorter")
-    } else {
-        (
-            "threads",
-            "fewer threads (a runtime has some for its compiler and its garbage collector), or more processors, make this \
-             shorter",
-        )
-    };
-    let text = format!(
-        "The program's own {who} took the processor {} from the one that the others wait for. They compete: {remedy}.",
-        times(count)
-    );
-    noteworthy(time, account, 10).then(|| Finding::new("competing-threads", time, text))
-}
-
-/// The times of the path in which a thread could have run, but another one did.
-#[derive(Default)]
-struct Preemptions {
-    by_own: Taken,
-    by_others: Taken,
-    /// Some of the program's threads that took the processor belong to another process than the one that lost it.
-    of_other_processes: bool,
-}
-
-#[derive(Default)]
-struct Taken {
-    time: Nanos,
-    times: usize,
-}
-
-impl Taken {
-    fn add(&mut self, time: Nanos) {
-        self.time = self.time + time;
-        self.times += usize::from(time > Nanos(0));
-    }
-}
-
-/// A thread's time on a processor without a break.
-struct Turn {
-    pid: u32,
-    end: Nanos,
-}
-
-fn preemptions(account: &Account) -> Preemptions {
-    let turns = turns(account);
-    let mut all = Preemptions::default();
-    for step in account.steps.iter().filter(|step| step.what == What::Off(Reason::Preempted)) {
-        let end = step.start + step.elapsed;
-        let mut at = step.start;
-        if let Some((piece, left)) = left_at(account, step) {
-            at = left;
-            // The kernel gives the processor to the next thread at the instant at which the one before leaves it.
-            while let Some(turn) = turns.get(&at).filter(|_| at < end) {
-                all.of_other_processes |= turn.pid != piece.pid;
-                at = turn.end;
-            }
-        }
-        let by_own = at.min(end).0.saturating_sub(step.start.0).min(step.own.0);
-        all.by_own.add(Nanos(by_own));
-        all.by_others.add(Nanos(step.own.0 - by_own));
-    }
-    all
-}
-
-/// The turns of all threads after their waits, by the instant at which each begins.
-fn turns(account: &Account) -> BTreeMap<Nanos, Turn> {
-    let mut turns = BTreeMap::new();
-    for thread in &account.threads {
-        let mut waits = thread.steps.iter().filter(|step| matches!(step.what, What::Off(_))).peekable();
-        while let Some(wait) = waits.next() {
-            let begin = wait.start + wait.elapsed;
-            let end = waits.peek().map_or(thread.start + thread.lifetime, |next| next.start);
-            if end > begin {
-                turns.insert(begin, Turn { pid: thread.pid, end });
-            }
-        }
-    }
-    turns
-}
-
-/// The piece of the path with this step, and when its thread left the processor: the step begins later if the path comes to the
-/// thread later.
-fn left_at<'a>(account: &'a Account, step: &Step) -> Option<(&'a PathPiece, Nanos)> {
-    let piece = account.path.iter().find(|piece| (piece.from..piece.to).contains(&step.start))?;
-    let steps = &account.threads.get(piece.thread)?.steps;
-    let holds =
-        |own: &&Step| own.what == step.what && (own.start..own.start + own.elapsed).contains(&step.start);
-    steps.iter().find(holds).map(|own| (piece, own.start))
-}
-
 /// A timer that the program set for itself.
 pub(super) fn sleep(account: &Account) -> Option<Finding> {
     let waits_are_seen = waits_are_seen(account);
@@ -195,50 +91,52 @@ fn is_sleep(call: &str) -> bool {
     Reason::of_call(call) == Reason::For(Wait::Sleep)
 }
 
-fn times(count: usize) -> String {
+pub(super) fn times(count: usize) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// Waits that no thread of the program ends.
 pub(super) fn waits(account: &Account) -> Option<Finding> {
-    let mut waits: BTreeMap<(Reason, bool), Waited> = BTreeMap::new();
+    let mut waits: BTreeMap<(Reason, End), Waited> = BTreeMap::new();
     let mut call = None;
     for step in &account.steps {
         match &step.what {
-            What::Call { file, .. } => call = Some((step.start + step.elapsed, file.as_deref())),
+            What::Call { .. } => call = Some(step),
             What::Off(reason) if !is_explained(*reason) => {
-                let around = call.filter(|(end, _)| step.start < *end).and_then(|(_, file)| file);
-                let to_us = matches!(around, Some("stdout" | "stderr"));
-                waits.entry((*reason, to_us)).or_default().add(step.own, around);
+                let around = call.filter(|call| step.start < call.start + call.elapsed);
+                let end = around.map_or(End::Unknown, |call| End::of(*reason, call));
+                waits.entry((*reason, end)).or_default().add(step.own, around);
             }
             _ => {}
         }
     }
-    let ((reason, to_us), Waited { count, cost, longest }) =
-        waits.into_iter().max_by_key(|(_, waited)| waited.cost)?;
-    if !noteworthy(cost, account, 5) {
-        return None;
+    let ((reason, end), waited) = waits.into_iter().max_by_key(|(_, waited)| waited.cost)?;
+    noteworthy(waited.cost, account, 5)
+        .then(|| Finding::new("waits", waited.cost, waited.text(reason, end)).about(reason.name()))
+}
+
+/// What ends a wait, as far as its call tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    /// Somebody reads what the program writes.
+    Reader,
+    /// The time that the program gave to the call has passed.
+    Timeout,
+    Unknown,
+}
+
+impl End {
+    fn of(reason: Reason, call: &Step) -> End {
+        let What::Call { text, file, .. } = &call.what else { return End::Unknown };
+        let nothing_ready = reason == Reason::For(Wait::Poll) && text.ends_with(" = 0");
+        if nothing_ready || text.ends_with(" ETIMEDOUT") {
+            End::Timeout
+        } else if reason == Reason::For(Wait::Write) && matches!(file.as_deref(), Some("stdout" | "stderr")) {
+            End::Reader
+        } else {
+            End::Unknown
+        }
     }
-    let times = times(count);
-    let text = if to_us && reason == Reason::For(Wait::Write) {
-        format!(
-            "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
-             firstbyte reads here. A reader that is faster or slower changes this time."
-        )
-    } else if reason == Reason::Exec {
-        format!(
-            "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, or \
-             moves the process to a processor that has less to do. Measure on a quieter machine."
-        )
-    } else {
-        let place = longest.1.map_or(String::new(), |file| format!(", the longest on `{file}`"));
-        format!(
-            "The program waits for {} ({times}{place}), and nothing that it does ends this wait: another program, a \
-             device, the network or a timer does.",
-            reason.name()
-        )
-    };
-    Some(Finding::new("waits", cost, text).about(reason.name()))
 }
 
 /// Waits of one kind.
@@ -246,15 +144,43 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
 struct Waited<'s> {
     count: usize,
     cost: Nanos,
-    /// The time of the longest one, and its file.
-    longest: (Nanos, Option<&'s str>),
+    /// The time of the longest one, and its call.
+    longest: (Nanos, Option<&'s Step>),
 }
 
 impl<'s> Waited<'s> {
-    fn add(&mut self, time: Nanos, file: Option<&'s str>) {
+    fn add(&mut self, time: Nanos, call: Option<&'s Step>) {
         (self.count, self.cost) = (self.count + 1, self.cost + time);
         if time > self.longest.0 {
-            self.longest = (time, file);
+            self.longest = (time, call);
+        }
+    }
+
+    fn text(&self, reason: Reason, end: End) -> String {
+        let times = times(self.count);
+        let (name, file) = match self.longest.1.map(|call| &call.what) {
+            Some(What::Call { name, file, .. }) => (&**name, file.as_deref()),
+            _ => (reason.name(), None),
+        };
+        let place = file.map_or(String::new(), |file| format!(", the longest on `{file}`"));
+        match (end, reason) {
+            (End::Reader, _) => format!(
+                "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
+                 firstbyte reads here. A reader that is faster or slower changes this time."
+            ),
+            (End::Timeout, _) => format!(
+                "The program waits until the time passes that it gave to `{name}` ({times}{place}). No event ends this \
+                 wait: a shorter time does."
+            ),
+            (_, Reason::Exec) => format!(
+                "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, \
+                 or moves the process to a processor that has less to do. Measure on a quieter machine."
+            ),
+            _ => format!(
+                "The program waits for {} ({times}{place}), and no thread of it ends this wait: another program, a \
+                 device, the network or a timer does.",
+                reason.name()
+            ),
         }
     }
 }
@@ -290,21 +216,21 @@ pub(super) fn after_the_first_byte(account: &Account) -> Option<Finding> {
     Some(Finding::new("after-first-byte", cost, text))
 }
 
-/// The programs that worked after an instant, if the one that works longest is not the tracee.
+/// The programs that worked after an instant, if the one that works longest is not the tracee's.
 fn programs_after(account: &Account, first: Nanos) -> Option<String> {
-    let mut programs: BTreeMap<(bool, &str), u64> = BTreeMap::new();
+    let mut programs: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
     for piece in account.path.iter().filter(|piece| piece.to > first) {
         let path = account.execution(piece.pid, piece.from).map_or("", |execution| &*execution.path);
-        let name = path.rsplit('/').next().unwrap_or(path);
-        *programs.entry((piece.pid == account.root, name)).or_default() +=
-            piece.to.0 - piece.from.max(first).0;
+        let (time, is_own) = programs.entry(path.rsplit('/').next().unwrap_or(path)).or_default();
+        *time += piece.to.0 - piece.from.max(first).0;
+        *is_own |= piece.pid == account.root;
     }
-    let mut programs: Vec<((bool, &str), u64)> = programs.into_iter().collect();
-    programs.sort_by_key(|(_, time)| Reverse(*time));
-    let ((is_root, _), _) = programs.first()?;
+    let mut programs: Vec<(&str, (u64, bool))> = programs.into_iter().collect();
+    programs.sort_by_key(|(_, (time, _))| Reverse(*time));
+    let (_, (_, is_own)) = programs.first()?;
     let shown: Vec<String> =
-        programs.iter().take(3).map(|((_, name), time)| format!("`{name}` {}", Nanos(*time))).collect();
-    (!is_root).then(|| shown.join(", "))
+        programs.iter().take(3).map(|(name, (time, _))| format!("`{name}` {}", Nanos(*time))).collect();
+    (!is_own).then(|| shown.join(", "))
 }
 
 /// What a system call costs in all, outside the loader.

@@ -47,6 +47,9 @@ fn advice(runtime: AskedRuntime) -> &'static str {
     }
 }
 
+/// Unless less than this part of it is in what it loads.
+const MOSTLY_LOADS: f64 = 2.0 / 3.0;
+
 /// The loads that are not inside others. If one of them is the program itself, those directly inside it.
 fn outermost<'l>(loads: &[&'l Load]) -> Vec<&'l Load> {
     let all: Vec<&Load> = loads.iter().copied().filter(|load| load.depth == 0).collect();
@@ -54,8 +57,10 @@ fn outermost<'l>(loads: &[&'l Load]) -> Vec<&'l Load> {
     let program = all
         .iter()
         .find(|load| load.total.as_f64() >= NEARLY_ALL * total && load.runtime != AskedRuntime::Java.name());
-    match program.map(|program| inside(program, loads)) {
-        Some(inside) if inside.len() > 1 => inside,
+    let mostly_loads =
+        |program: &Load, inside: &[&Load]| sum(inside).as_f64() >= MOSTLY_LOADS * program.total.as_f64();
+    match program.map(|program| (program, inside(program, loads))) {
+        Some((program, inside)) if inside.len() > 1 && mostly_loads(program, &inside) => inside,
         _ => all,
     }
 }

@@ -83,3 +83,87 @@ fn an_interpreter_is_not_looked_into() {
         findings(&Summary { loads, ..summary }, &MachineFacts::default()).iter().map(|it| it.rule).collect();
     assert_eq!(rules, ["reported"], "a quarter is enough to say more than that");
 }
+
+#[test]
+fn what_the_loader_calls_and_what_main_itself_computes_is_named() {
+    let text = |nodes: Vec<Node>| {
+        let user_code =
+            Some(UserCode { divided: Divided { nodes, ..Divided::default() }, ..UserCode::default() });
+        let summary = Summary { user_code, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default()).remove(0).text
+    };
+    let loader = "/lib64/ld-linux-x86-64.so.2";
+    let initialiser = text(vec![
+        node(None, "/bin/a", None, 800_000.0),
+        node(Some(0), loader, Some("_dl_start"), 790_000.0),
+        node(Some(1), loader, Some("_dl_init"), 780_000.0),
+        node(Some(2), "/lib/libslow.so", Some("warm_tables"), 700_000.0),
+    ]);
+    assert!(initialiser.contains("all that it calls: `warm_tables` 700 µs."), "{initialiser}");
+
+    let main = node(Some(0), "/bin/a", Some("main"), 790_000.0);
+    let nodes =
+        vec![node(None, "/bin/a", None, 800_000.0), main, node(Some(1), "/bin/a", Some("f"), 90_000.0)];
+    assert!(text(nodes.clone()).contains("`main` itself 700 µs, `f` 90.0 µs."), "{}", text(nodes));
+    let alone = text(nodes[..2].to_vec());
+    assert!(alone.contains("all that it calls: `main` 790 µs."), "{alone}");
+}
+
+#[test]
+fn what_is_explained_is_taken_from_the_interval_too() {
+    let finding =
+        |rule, cost, interval| Finding { interval, ..Finding::new(rule, Nanos(cost), String::new()) };
+    let mut all =
+        vec![finding("user-code", 500, Some([Nanos(480), Nanos(530)])), finding("java-classes", 200, None)];
+    remove_said_better(&mut all, &[]);
+    assert_eq!((all[0].cost, all[0].interval), (Nanos(300), Some([Nanos(280), Nanos(330)])));
+}
+
+#[test]
+fn a_file_that_is_read_explains_user_code_whatever_programs_are_started_later() {
+    let own = |file: Load| {
+        let nodes = vec![node(None, "/bin/node", None, 800_000.0)];
+        let user_code =
+            Some(UserCode { divided: Divided { nodes, ..Divided::default() }, ..UserCode::default() });
+        let helper = load(EXECUTABLE, "helper", "/bin/helper", [300_000, 300_000], 2);
+        let loads = vec![load(EXECUTABLE, "node", "/bin/node", [0, 0], 0), file, helper];
+        let summary = Summary { user_code, loads, ..Summary::of(vec![run(quiet())]).unwrap() };
+        let found = findings(&summary, &MachineFacts::default());
+        found.iter().find(|finding| finding.rule == "user-code").map(|finding| finding.cost)
+    };
+    let beside = load(FILE, "ca.pem", "/etc/ca.pem", [350_000, 350_000], 2);
+    assert_eq!(own(beside), Some(Nanos(450_000)));
+    let around = load(FILE, "rc", "/etc/rc", [50_000, 350_000], 1);
+    assert_eq!(own(around), Some(Nanos(750_000)), "its program computes nothing meanwhile");
+}
+
+#[test]
+fn the_native_function_that_an_interpreted_program_calls_most_is_named() {
+    let tree = |native: f64| {
+        let eval = Some("_PyEval_EvalFrameDefault");
+        vec![
+            node(None, "/bin/python3", None, 800_000.0),
+            node(Some(0), "/bin/python3", eval, 790_000.0),
+            node(Some(1), "/bin/python3", Some("call"), 780_000.0),
+            node(Some(2), "/bin/python3", eval, 770_000.0),
+            node(Some(3), "/lib/_json.so", Some("scanner_call"), native),
+            node(Some(4), "/lib/_json.so", Some("parse_object"), native),
+            node(Some(5), "/lib/_json.so", Some("scanner_call"), native / 2.0),
+        ]
+    };
+    let found = |native| {
+        let divided = Divided { nodes: tree(native), ..Divided::default() };
+        let user_code = Some(UserCode { divided, ..UserCode::default() });
+        let loads = vec![load("Python", "site", "", [250_000, 250_000], 0)];
+        let summary = Summary { user_code, loads, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default())
+    };
+    let json = found(400_000.0).remove(0);
+    assert_eq!((json.rule, json.cost), ("user-code", Nanos(550_000)));
+    assert!(
+        json.text.contains("the program that it interprets 790 µs (of it `scanner_call` 400 µs)."),
+        "{}",
+        json.text
+    );
+    assert!(found(100_000.0).iter().all(|finding| finding.rule != "user-code"), "the imports say enough");
+}

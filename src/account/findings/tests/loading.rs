@@ -130,3 +130,17 @@ fn a_library_whose_faults_others_wait_for_is_heavy() {
     account.threads[0].steps = std::mem::replace(&mut account.steps, run(quiet()).steps);
     assert!(rules(account, &MachineFacts::default()).is_empty(), "off the path");
 }
+
+#[test]
+fn a_tenth_of_the_time_in_faults_on_new_memory_is_a_finding() {
+    let touches = |ns, region, major| {
+        let account = run([quiet(), vec![(ns, fault(region, Role::Executable, major)); 2]].concat());
+        findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default())
+    };
+    let found = touches(100_000, Region::Anonymous, false).remove(0);
+    assert_eq!((found.rule, found.cost), ("new-memory", Nanos(200_000)));
+    assert!(found.text.starts_with("2 page faults in memory without a file"), "{}", found.text);
+    assert!(touches(40_000, Region::Heap, false).is_empty());
+    assert!(touches(100_000, Region::File("/x".into()), false).is_empty());
+    assert_eq!(touches(100_000, Region::Heap, true).remove(0).rule, "from-disk");
+}

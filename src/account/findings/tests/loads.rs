@@ -310,3 +310,19 @@ fn reported_times_that_no_run_can_have_taken_are_limited_to_its_own() {
     let found = with_loads(loads.collect());
     assert_eq!((found[0].rule, found[0].cost), ("reported", Nanos(1_000_100)), "the whole run");
 }
+
+#[test]
+fn a_module_that_brings_in_all_others_is_named_if_it_takes_long_itself() {
+    let found = with_loads(vec![
+        load("Perl", "JSON/PP.pm", "/p/JSON/PP.pm", [500_000, 900_000], 0),
+        load("Perl", "Carp.pm", "/p/Carp.pm", [300_000, 300_000], 1),
+        load("Perl", "bytes.pm", "/p/bytes.pm", [100_000, 100_000], 1),
+    ]);
+    let reported = found.iter().find(|finding| finding.rule == "reported").unwrap();
+    assert_eq!(reported.cost, Nanos(900_000));
+    assert!(
+        reported.text.contains("`JSON/PP.pm` 900 µs (of it `Carp.pm` 300 µs, `bytes.pm` 100 µs)."),
+        "{}",
+        reported.text
+    );
+}

@@ -206,3 +206,10 @@ fn a_busy_machine_hides_no_finding() {
         (vec!["dynamic-linking"], vec!["preempted", "dynamic-linking"])
     );
 }
+
+#[test]
+fn a_small_share_is_not_shown_as_nothing() {
+    let percent = |cost| Finding::new("waits", Nanos(cost), "It waits.".to_owned()).sentence(Nanos(100_000));
+    assert_eq!(percent(400), "400 ns, under 1 %: It waits.");
+    assert_eq!(percent(600), "600 ns, 1 %: It waits.");
+}

@@ -24,6 +24,43 @@ fn programs_that_work_after_the_first_byte_are_named() {
 }
 
 #[test]
+fn a_copy_of_the_program_that_works_after_the_first_byte_is_the_program() {
+    let mut account = run(vec![(100, exec()), (100_000, What::User), (900_000, What::User)]);
+    account.phases = Phases { setup: Some(Nanos(100_100)), write: Some(Nanos(0)), ..Phases::default() };
+    let fork =
+        ProcessAccount { pid: ROOT + 1, parent: ROOT, execs: Vec::new(), ..account.processes[0].clone() };
+    let mut child = ProcessAccount { pid: ROOT + 2, parent: ROOT, ..account.processes[0].clone() };
+    child.execs[0].path = "/bin/date".into();
+    account.processes.extend([fork, child]);
+    let piece = |pid, from, to| PathPiece { thread: 0, pid, tid: pid, from: Nanos(from), to: Nanos(to) };
+    account.path =
+        vec![piece(ROOT, 0, 200_100), piece(ROOT + 1, 200_100, 400_100), piece(ROOT + 2, 400_100, 1_000_100)];
+    let found = findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0);
+    assert!(found.text.contains("mostly: `date` 600 µs, `x` 300 µs."), "{}", found.text);
+}
+
+#[test]
+fn a_timeout_that_passes_ends_a_wait() {
+    let text = |name: &str, reason, result: &str| {
+        let What::Call { name, file, failed, code, .. } = call(name, None, false, Role::Libc) else {
+            panic!()
+        };
+        let text = format!("{name}(…) = {result}");
+        let what = What::Call { name, text, file, failed, code };
+        let call = Step { start: Nanos(1_000_100), elapsed: Nanos(600_000), own: Nanos(0), what };
+        let mut account = run([quiet(), vec![(500_000, What::Off(Reason::For(reason)))]].concat());
+        let place = account.steps.len() - 1;
+        account.steps.insert(place, call);
+        findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0).text
+    };
+    let passes = "The program waits until the time passes that it gave to";
+    assert!(text("poll", Wait::Poll, "0").starts_with(&format!("{passes} `poll` (once)")));
+    assert!(text("futex", Wait::Futex, "-1 ETIMEDOUT").starts_with(&format!("{passes} `futex`")));
+    assert!(text("poll", Wait::Poll, "10").contains("no thread of it ends this wait"));
+    assert!(text("read", Wait::Read, "0").contains("no thread of it ends this wait"), "the end of the input");
+}
+
+#[test]
 fn what_has_half_of_the_time_after_the_first_byte_stands_before_it() {
     let sleeping = |ns| {
         let mut account = run(vec![(100_000, What::User), (ns, What::Off(Reason::For(Wait::Sleep)))]);
@@ -158,6 +195,31 @@ fn beside_a_turn(pid: u32, from: u64, to: u64) -> Account {
 }
 
 #[test]
+fn a_thread_that_waits_long_for_a_processor_is_on_a_busy_machine() {
+    let waiting =
+        |ns, reason| rules(run([quiet(), vec![(ns, What::Off(reason))]].concat()), &MachineFacts::default());
+    assert_eq!(waiting(600_000, Reason::Runnable), ["preempted"]);
+    assert_eq!(waiting(600_000, Reason::Created), ["preempted"]);
+    assert!(waiting(400_000, Reason::Runnable).is_empty(), "an idle processor may take that long");
+}
+
+#[test]
+fn who_keeps_the_processor_is_told_by_who_leaves_it_when_the_turn_comes() {
+    let kept_by = |leaves: u64| {
+        let mut account = run([quiet(), vec![(600_000, What::Off(Reason::Runnable))]].concat());
+        let what = What::Off(Reason::For(Wait::Futex));
+        let other = Step { start: Nanos(leaves), elapsed: Nanos(5_000), own: Nanos(5_000), what };
+        let mut thread = account.threads[0].clone();
+        (thread.tid, thread.steps) = (ROOT + 1, vec![other]);
+        account.threads.push(thread);
+        account.path = vec![PathPiece { thread: 0, pid: ROOT, tid: ROOT, from: Nanos(0), to: account.total }];
+        rules(account, &MachineFacts::default())
+    };
+    assert_eq!(kept_by(1_600_100), ["competing-threads"]);
+    assert_eq!(kept_by(1_500_000), ["preempted"]);
+}
+
+#[test]
 fn who_takes_the_processor_is_told_by_whose_turn_begins_at_that_instant() {
     let found = |from, to| rules(beside_a_turn(ROOT, from, to), &MachineFacts::default());
     assert_eq!(
@@ -165,7 +227,7 @@ fn who_takes_the_processor_is_told_by_whose_turn_begins_at_that_instant() {
         ["competing-threads"],
         "it got the processor when the other one left"
     );
-    assert_eq!(found(1_000_200, 1_300_100), ["preempted"], "it got another processor");
+    assert_eq!(found(1_000_200, 1_300_000), ["preempted"], "it got another processor");
 }
 
 #[test]
@@ -186,7 +248,11 @@ fn another_process_of_the_program_that_takes_the_processor_is_no_thread() {
         let summary = Summary::of(vec![beside_a_turn(pid, 1_000_100, 1_300_100)]).unwrap();
         findings(&summary, &MachineFacts::default()).remove(0).text
     };
-    assert!(text(ROOT).starts_with("The program's own threads took the processor once"), "{}", text(ROOT));
+    assert!(
+        text(ROOT).starts_with("The program's own threads took or kept the processor once"),
+        "{}",
+        text(ROOT)
+    );
     let other = text(ROOT + 1);
-    assert!(other.starts_with("The program's own processes took the processor once"), "{other}");
+    assert!(other.starts_with("The program's own processes took or kept the processor once"), "{other}");
 }

@@ -100,11 +100,16 @@ level0: $(FIRSTBYTE)
 DIST ?=
 dist: build-needs
 	scripts/build-needs dist
+	case '$(DIST)' in *arm64*) [ "$$(dpkg --print-architecture)" = arm64 ] || scripts/build-needs dist-arm64 ;; esac
 	packaging/dist $(DIST)
 
 # Installs that package in minimal systems of Debian 12 and 13, uses it and removes it. Needs root.
+# TRY=arm64 does so with that architecture's, on emulated machines.
+TRY ?= $(shell dpkg --print-architecture)
 dist-try:
-	packaging/try target/dist/firstbyte_*_$(shell dpkg --print-architecture).deb target/dist/systems
+	scripts/build-needs dist
+	[ "$$(dpkg --print-architecture)" = $(TRY) ] || scripts/build-needs kernels
+	packaging/try target/dist/firstbyte_*_$(TRY).deb target/dist/systems
 
 # Measures every figure of results/, docs and README again, on an idle machine: about an hour. scripts/figures/all lists the
 # steps and their times.

@@ -470,4 +470,14 @@ mod tests {
         let later = Nanos(clock::now().0 + 3_600_000_000_000);
         assert_eq!([None, Some(later), Some(Nanos(0))].map(sent), [true, true, false]);
     }
+
+    #[test]
+    fn the_kernels_figures_are_added_and_have_its_units() {
+        let mut usage = usage_of(libc::RUSAGE_SELF);
+        (usage.ru_nvcsw, usage.ru_nivcsw, usage.ru_inblock) = (3, 4, 5);
+        (usage.ru_minflt, usage.ru_majflt) = (6, 7);
+        let read = Usage::from_kernel(&usage);
+        assert_eq!((read.context_switches, read.from_disk), (7, Bytes(2560)));
+        assert_eq!((read.minor_faults, read.major_faults), (6, 7));
+    }
 }

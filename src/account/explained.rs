@@ -225,6 +225,8 @@ fn worst(recordings: &[Recording]) -> Option<&Recording> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firstbyte_measure::launch::Usage;
+    use firstbyte_measure::tracer::Output;
 
     #[test]
     fn a_reported_time_loses_the_cost_of_reporting_and_gets_the_cost_of_tracing() {
@@ -234,5 +236,25 @@ mod tests {
         assert_eq!(scale(walls(100, 100), 500.0, None), "5.000", "ptrace makes it five times as long");
         assert_eq!(scale(walls(200, 100), 500.0, Some(4.0)), "2.000", "as interleaved runs show it");
         assert_eq!(scale(walls(90, 100), 100.0, None), "1.000");
+    }
+
+    #[test]
+    fn the_run_that_failed_decides_how_the_program_ended() {
+        let ended = |exit| Recording {
+            backend: Backend::Pipe,
+            command: vec![],
+            root: 1,
+            events: vec![],
+            lost: 0,
+            exit,
+            output: Output::default(),
+            killed: None,
+            usage: Usage::default(),
+            left_behind: false,
+        };
+        let of = |codes: [i32; 3]| worst(&codes.map(|code| ended(ExitStatus::Code(code)))).unwrap().exit;
+        assert_eq!(of([0, 7, 0]), ExitStatus::Code(7));
+        assert_eq!(of([0, 0, 0]), ExitStatus::SUCCESS);
+        assert_eq!(worst(&[]), None);
     }
 }

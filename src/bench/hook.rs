@@ -89,8 +89,11 @@ mod tests {
     #[test]
     fn a_shell_command_that_fails_says_why() {
         assert_eq!(shell("true | true"), Ok(()));
+        assert_eq!(shell("kill -PIPE $$").unwrap_err(), "failed: killed by SIGPIPE", "a pipe may break");
         assert_eq!(shell("exit 3"), Err("failed: exit status 3".to_owned()));
         assert_eq!(shell("echo one >&2; echo two >&2; false"), Err("failed: exit status 1: two".to_owned()));
+        let late = "yes a line | head -n 100000 >&2; echo the last one >&2; false";
+        assert_eq!(shell(late), Err("failed: exit status 1: the last one".to_owned()));
     }
 
     #[test]

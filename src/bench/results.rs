@@ -395,11 +395,53 @@ fn share_of_times(times: &[f64], threshold: Nanos) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::conditions::{EndedBy, Placement};
+    use firstbyte_measure::launch::ExitStatus;
+    use firstbyte_measure::units::Bytes;
 
     #[test]
     fn a_share_is_of_the_runs_that_took_less() {
         let share = |times: &[f64]| share_of_times(times, Nanos(10));
         assert_eq!(share(&[9.0, 10.0, 11.0, 2.0]), Some(0.5));
         assert_eq!((share(&[1.0]), share(&[10.0]), share(&[])), (Some(1.0), Some(0.0), None));
+    }
+
+    #[test]
+    fn a_program_that_we_stop_is_not_killed_by_that_signal() {
+        let ended = |until| Series {
+            samples: vec![killed_sample()],
+            conditions: Some(Conditions {
+                output: "pipe",
+                cpus: None,
+                placement: Placement::Any,
+                until,
+                input: false,
+                shell: None,
+                env_offset: false,
+                variables: BTreeMap::new(),
+            }),
+            ..Series::default()
+        };
+        assert_eq!(killed_by(&ended(None)).as_deref(), Some("SIGTERM"));
+        assert_eq!(killed_by(&ended(Some(EndedBy::FirstByte))), None);
+    }
+
+    fn killed_sample() -> Sample {
+        Sample {
+            phases: None,
+            first_byte: None,
+            total: Nanos(1),
+            wall: Nanos(1),
+            user: Nanos(0),
+            system: Nanos(0),
+            max_rss: None,
+            major_faults: 0,
+            from_disk: Bytes(0),
+            context_switches: None,
+            exit: ExitStatus::Signal(15),
+            processes: 0,
+            threads: 0,
+            execs: 0,
+        }
     }
 }

@@ -166,3 +166,19 @@ impl Series {
         self.untraced.chunk_by(|a, b| a.beside == b.beside).map(block).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_that_varies_has_its_extremes_and_the_last_size() {
+        let printed =
+            |bytes, ok| Printed::of(&Output { bytes: Some(bytes), ok, ..Output::default() }).unwrap();
+        let all = [(3, Some(true)), (9, None), (5, Some(true))].map(|(bytes, ok)| printed(bytes, ok));
+        let together = all.into_iter().reduce(Printed::and).unwrap();
+        assert_eq!(together, Printed { bytes: 5, least: 3, most: 9, checked: false });
+        assert_eq!(printed(5, None).and(printed(2, None)).least, 2);
+        assert_eq!(Printed::of(&Output::default()), None);
+    }
+}

@@ -67,3 +67,41 @@ fn wrong_output(recording: &Recording) -> String {
     let more = if head.chars().count() > 40 { "…" } else { "" };
     format!("it printed {bytes} bytes that are not the expected ones: `{shown}{more}`")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstbyte_measure::launch::{ExitStatus, Usage};
+    use firstbyte_measure::tracer::{Backend, Event, EventKind, Output};
+    use firstbyte_measure::units::Nanos;
+
+    fn recording(backend: Backend) -> Recording {
+        let exit = EventKind::Exit { group_dead: true, status: 0 };
+        let kinds = [
+            EventKind::Spawn,
+            EventKind::ExecEnter,
+            EventKind::ExecExit { result: 0 },
+            exit,
+            EventKind::Reaped { status: 0 },
+        ];
+        let event = |(at, kind)| Event { at: Nanos(at), pid: 1, tid: 1, kind };
+        Recording {
+            backend,
+            command: vec![],
+            root: 1,
+            events: (0..).zip(kinds).map(event).collect(),
+            lost: 0,
+            exit: ExitStatus::SUCCESS,
+            output: Output::default(),
+            killed: None,
+            usage: Usage { context_switches: 3, ..Usage::default() },
+            left_behind: false,
+        }
+    }
+
+    #[test]
+    fn the_context_switches_of_a_program_that_its_tracer_stops_are_not_its_own() {
+        let switches = |backend| sample(&recording(backend), Accepted::Any).unwrap().context_switches;
+        assert_eq!([Backend::Bpf, Backend::Pipe, Backend::Ptrace].map(switches), [Some(3), Some(3), None]);
+    }
+}

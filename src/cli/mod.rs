@@ -76,6 +76,10 @@ fn refuse(error: &clap::Error) -> ! {
     if error.kind() == ClapError::DisplayVersion {
         show_version();
     }
+    if !error.use_stderr() {
+        let failed = |cause: std::io::Error| cause.kind() != ErrorKind::BrokenPipe;
+        std::process::exit(i32::from(error.print().is_err_and(failed)) * 4);
+    }
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.collect();
     if let Some(message) = hyperfine::remedy(error).or_else(|| own_options::remedy(error, &words)) {

@@ -11,7 +11,6 @@ use crate::inspect::libraries::LibrarySearch;
 use crate::inspect::{FileView, InspectError, Inspection, MachineFiles, disassembly, inspect};
 use crate::output::{say, visible};
 use crate::report::text::inspect as inspect_text;
-use firstbyte_measure::launch::LaunchError;
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::own_folder::OwnFolder;
 use std::path::Path;
@@ -72,7 +71,7 @@ fn show_function(file: &Path, symbol: &str, as_json: bool) -> Result<(), Command
 }
 
 fn show_calls(source: &Path, args: &Args) -> Result<(), CommandError> {
-    let folder = OwnFolder::temporary().map_err(|cause| LaunchError::TemporaryFile { cause })?;
+    let folder = OwnFolder::temporary()?;
     let rows = compilations(source, &args.compiler, folder.path())?;
     if args.json() {
         return json(Machine::examine(), InspectResults::Compilations(rows));

@@ -34,7 +34,7 @@ pub struct FloorPlan {
 /// Measures the groups. `begins` hears of each group and its place. An interruption is no error: what is finished is
 /// returned.
 pub fn measure(plan: &FloorPlan, begins: &mut dyn FnMut(usize, Group)) -> Result<Floor, FloorError> {
-    let folder = OwnFolder::temporary().map_err(FloorError::unable)?;
+    let folder = OwnFolder::temporary()?;
     let (rungs, missing) = ladder(folder.path())?;
     let cpu = |place: usize| plan.cpus.as_ref().and_then(|cpus| cpus.cpus().get(place).copied());
     let pinned = Pinned::to(cpu(0))?;

@@ -53,8 +53,7 @@ fn keep(costs: &Calibration, machine: &Machine, replace: bool) -> String {
 }
 
 fn measured() -> Result<Calibration, FloorError> {
-    let resource = |cause| FloorError::Resource { what: "a temporary folder", cause };
-    let folder = OwnFolder::temporary().map_err(resource)?;
+    let folder = OwnFolder::temporary()?;
     let rungs: Vec<_> =
         plain_elf(folder.path()).map(|path| own_rung("plain ELF", path)).into_iter().collect();
     let pinned = Pinned::to(None)?;

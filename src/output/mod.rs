@@ -32,11 +32,12 @@ pub struct ExportError {
     pub cause: io::Error,
 }
 
-/// For a named pipe that nobody reads the system says "No such device or address" (ENXIO, `fifo(7)`), which helps
-/// nobody.
+/// For a named pipe that nobody reads the system says "No such device or address" (ENXIO, `fifo(7)`), and for a stdout
+/// that is closed "Bad file descriptor". That helps nobody.
 fn explained(cause: &io::Error) -> String {
     match cause.raw_os_error() {
         Some(libc::ENXIO) => "no process has it open for reading".to_owned(),
+        Some(libc::EBADF) => "it is closed".to_owned(),
         _ => cause.to_string(),
     }
 }
@@ -44,6 +45,7 @@ fn explained(cause: &io::Error) -> String {
 fn remedy(path: &Path, cause: &io::Error) -> &'static str {
     match cause.kind() {
         _ if cause.raw_os_error() == Some(libc::ENXIO) => "start its reader first, for example `cat PIPE &`",
+        _ if cause.raw_os_error() == Some(libc::EBADF) => "give it a target, such as `>FILE`",
         io::ErrorKind::NotFound if !folder_of(path).is_dir() => "create its folder first, with `mkdir -p`",
         io::ErrorKind::IsADirectory => "name a file in that folder",
         io::ErrorKind::StorageFull => "free some space, or name a file on another file system",

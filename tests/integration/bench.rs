@@ -262,6 +262,10 @@ fn a_closed_stdout_is_an_error_before_the_first_run() {
         let script = format!("exec {} {arguments} >&-", env!("CARGO_BIN_EXE_firstbyte"));
         let ran = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
         assert_eq!(ran.status.code(), Some(4), "{arguments}: {ran:?}");
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        let expected =
+            "error: cannot write `/dev/stdout`: it is closed\nhelp: give it a target, such as `>FILE`\n";
+        assert!(said == expected || arguments == "--version", "{arguments}: {said}");
     }
     assert!(!folder.path().join("ran").exists());
 }

@@ -487,6 +487,8 @@ fn messages_that_nobody_can_read_change_nothing() {
         }
     }
 
-    let version = |stdout: Stdio| user.command(&["--version"]).stdout(stdout).status().unwrap().code();
-    assert_eq!((version(full().into()), version(gone().into())), (Some(4), Some(0)));
+    for option in ["--version", "--help"] {
+        let status = |stdout: Stdio| user.command(&[option]).stdout(stdout).status().unwrap().code();
+        assert_eq!((status(full().into()), status(gone().into())), (Some(4), Some(0)), "{option}");
+    }
 }

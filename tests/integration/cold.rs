@@ -149,6 +149,14 @@ fn the_input_is_cold_too() {
 }
 
 #[test]
+fn files_that_several_programs_use_are_counted_for_each() {
+    let Some(document) = measured(folder().path(), &["echo hi", "echo ho"]) else { return };
+    let [first, second] = [0, 1].map(|place| &document["results"][place]["cold"]);
+    assert_eq!((&first["files"], &first["bytes"]), (&second["files"], &second["bytes"]));
+    assert!(second["bytes"].as_u64().unwrap() > 1000, "{second}");
+}
+
+#[test]
 fn a_failed_search_for_files_is_reported() {
     let folder = folder();
     let shy = "sh -c 'grep -q \"^TracerPid:.0$\" /proc/self/status || exit 3'";

@@ -192,6 +192,20 @@ fn a_program_that_removes_itself_cannot_be_started_again() {
     }
 }
 
+/// A process that has made us its tracer waits for us when it stops (`PTRACE_TRACEME`).
+#[test]
+fn a_program_that_waits_for_its_tracer_has_stopped_itself() {
+    for_both_users(|place| {
+        for backend in place.backends() {
+            let Some(output) = place.bench(backend, &[], "traces-and-stops") else { continue };
+            let shown = String::from_utf8_lossy(&output.stdout);
+            let words: Vec<&str> = shown.split_whitespace().collect();
+            let expected = "it stopped itself (SIGSTOP) and was killed";
+            assert!(words.join(" ").contains(expected), "{backend}: {shown}");
+        }
+    });
+}
+
 #[test]
 fn traces_of_such_programs_show_no_odd_bytes_and_leave_nothing() {
     let Some(place) = Place::new(false) else { return };

@@ -56,6 +56,19 @@ fn without_a_compiler_or_a_cache_the_error_names_the_fix() {
 }
 
 #[test]
+fn without_a_folder_for_temporary_files_the_error_names_the_variable() {
+    let folder = tempfile::tempdir().unwrap();
+    let measure = ["floor", "--quick", "--only", "syscalls"];
+    let output = firstbyte(folder.path(), &measure, &[("TMPDIR", "/nonexistent")]);
+    refused(
+        &output,
+        4,
+        "cannot create a temporary file in `/nonexistent`: No such file or directory (os error 2)\n",
+    );
+    refused(&output, 4, "export TMPDIR=DIR");
+}
+
+#[test]
 fn the_compilers_own_errors_and_status_are_passed_on() {
     let folder = tempfile::tempdir().unwrap();
     if Command::new("cc").arg("--version").output().is_err() {

@@ -1,5 +1,6 @@
 //! firstbyte is killed (SIGKILL) at a random moment. Nothing is left that the next run does not remove, and what was
-//! finished can be read. `make kill` does it 500 times, this test suite a few times.
+//! finished can be read. `make kill` does it 500 times, this test suite a few times. What `watch` has started is the work
+//! of the user, and is left to end by itself.
 
 use crate::support::{skipped, write_executable};
 use std::fs;
@@ -9,16 +10,33 @@ use std::time::{Duration, Instant};
 
 /// How often it is killed.
 const VARIABLE: &str = "FIRSTBYTE_KILLS";
-const SHORT: usize = 12;
+const SHORT: usize = 22;
 
 /// What is killed. Each writes to `out.json` or `out.html`, and works in the folder of the test.
-const COMMANDS: [&[&str]; 6] = [
+const COMMANDS: [&[&str]; 11] = [
     &["bench", "--runs", "10", "--no-counts", "--export-json", "out.json", "./forking"],
     &["bench", "--cache", "cold", "--runs", "3", "--no-counts", "--export-json", "out.json", "cat ./forking"],
     &["trace", "--runs", "3", "--export-json", "out.json", "--", "./forking"],
     &["showdown", "--corpus", "own", "--only", "own", "--runs", "2", "--export-json", "out.json"],
     &["doctor", "--json"],
     &["report", "-o", "out.html", "kept.json"],
+    &["floor", "--quick", "--only", "syscalls", "--only", "waterfall", "--export-json", "out.json"],
+    &["claims", "--quick", "--only", "000-write-faster", "--export-json", "out.json"],
+    &[
+        "watch",
+        "--textfile",
+        "out.prom",
+        "--trace",
+        "forking",
+        "--export-trace",
+        "traces.json",
+        "--export-json",
+        "out.json",
+        "--",
+        "./forking",
+    ],
+    &["watch", "--backend", "ptrace", "--export-json", "out.json", "--", "./forking"],
+    &["diff", "--quick", "--export-json", "out.json", "./forking", "true"],
 ];
 
 /// The folder of one test: programs, a corpus with a program that takes time to build, and results to report.
@@ -140,7 +158,8 @@ fn a_kill_leaves_nothing_that_the_next_run_does_not_remove() {
 
     for kill in 0..kills {
         let (arguments, duration) = commands[kill % commands.len()];
-        if arguments[0] == "showdown" {
+        // They build programs.
+        if ["showdown", "claims"].contains(&arguments[0]) {
             let _ = fs::remove_dir_all(place.path().join("cache/corpus"));
         }
         let after = duration.mul_f64(random.f64());
@@ -154,6 +173,10 @@ fn a_kill_leaves_nothing_that_the_next_run_does_not_remove() {
         if arguments.contains(&"cold") {
             place.check_after_next_run(&what);
         }
+    }
+    // Each kind of folder is removed by the commands that need one.
+    for (arguments, _) in &commands {
+        assert!(place.whole_run(arguments).status.success(), "{arguments:?}");
     }
     place.check_after_next_run("all");
     println!("{kills} kills, {running} of them before the end");

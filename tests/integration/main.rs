@@ -67,6 +67,7 @@ mod unkillable;
 mod unresponsive;
 mod unseen;
 mod watch;
+mod watch_hostile;
 mod watch_trace;
 mod why;
 mod widths;

@@ -190,6 +190,17 @@ fn a_signal_ends_a_command_around_the_runs_at_once_with_what_it_started() {
 }
 
 #[test]
+fn a_setup_that_kills_what_waits_for_it_is_an_error_and_ends() {
+    let folder = folder();
+    let setup = "kill -9 $PPID; sleep 98754; touch late";
+    let output = firstbyte(folder.path(), &["bench", "--runs", "1", "--setup", setup, "true"]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("the process that waits for it was killed"), "{}", said(&output));
+    wait_until("what it started is gone", || working_in(folder.path()).is_empty());
+    assert!(!folder.path().join("late").exists());
+}
+
+#[test]
 fn a_command_around_the_runs_has_a_time_limit() {
     let folder = folder();
     let words = ["bench", "--hook-timeout", "50ms", "--runs", "1", "--prepare", "sleep 98752", "true"];

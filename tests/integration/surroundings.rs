@@ -59,6 +59,17 @@ fn on_an_overlay_results_are_replaced_and_runs_are_cold() {
 }
 
 #[test]
+fn programs_that_crash_write_no_core_files() {
+    let program = "sh -c 'test $(ulimit -c) = 0'";
+    let script = format!(
+        "ulimit -S -c $(ulimit -H -c); exec {} bench --runs 1 --no-counts \"$0\"",
+        env!("CARGO_BIN_EXE_firstbyte")
+    );
+    let output = Command::new("bash").args(["-c", &script, program]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
 fn documents_and_budgets_may_come_through_pipes() {
     let folder = folder();
     let made = firstbyte(folder.path(), &["bench", "--runs", "2", "--export-json", "a.json", "true"]);

@@ -173,6 +173,8 @@ int main(int count, char **words)
 		return unlink(words[0]);
 	if (!strcmp(way, "traces"))
 		return ptrace(PTRACE_TRACEME, 0, 0, 0) && 0;
+	if (!strcmp(way, "traces-and-stops"))
+		return ptrace(PTRACE_TRACEME, 0, 0, 0), raise(SIGSTOP);
 	if (!strcmp(way, "traces-parent"))
 		return ptrace(PTRACE_SEIZE, getppid(), 0, 0) && 0;
 	return 9;

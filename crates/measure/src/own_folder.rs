@@ -1,10 +1,12 @@
 //! Folders that are removed even if their owner is killed: by the next process that makes one.
 
+use crate::launch::LaunchError;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat};
 use rustix::io::Errno;
-use std::fs::{self, File, Permissions};
+use std::ffi::{CString, OsString};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// Begins the names of those among other temporary files. Nobody else uses it.
@@ -27,8 +29,8 @@ pub struct OwnFolder {
 
 impl OwnFolder {
     /// A folder for temporary files.
-    pub fn temporary() -> io::Result<OwnFolder> {
-        OwnFolder::new(&std::env::temp_dir(), TEMPORARY)
+    pub fn temporary() -> Result<OwnFolder, LaunchError> {
+        OwnFolder::new(&std::env::temp_dir(), TEMPORARY).map_err(|cause| LaunchError::TemporaryFile { cause })
     }
 
     /// Creates a folder in `parent`, with a name that begins with `prefix`. Removes those of dead processes first.
@@ -41,9 +43,7 @@ impl OwnFolder {
 
     /// Returns `None` if another invocation was about to remove the folder before it was locked.
     fn created(parent: &Path, prefix: &str) -> io::Result<Option<OwnFolder>> {
-        let private = Permissions::from_mode(0o700);
-        let mut builder = tempfile::Builder::new();
-        let path = builder.prefix(prefix).rand_bytes(RANDOM).permissions(private).tempdir_in(parent)?.keep();
+        let path = made(parent, prefix)?;
         let Some(opened) = locked(&path)? else { return Ok(None) };
         if !is_private(&opened)? {
             return Err(io::Error::other("another user has exchanged what was created in it"));
@@ -66,6 +66,18 @@ impl Drop for OwnFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
     }
+}
+
+/// A new folder with a random name, which only this user may use: `mkdtemp(3)`.
+fn made(parent: &Path, prefix: &str) -> io::Result<PathBuf> {
+    let template = parent.join([prefix, &"X".repeat(RANDOM)].concat()).into_os_string();
+    let mut template = CString::new(template.into_vec())?.into_bytes_with_nul();
+    // SAFETY: a string that ends with NUL, whose last characters are replaced.
+    if unsafe { libc::mkdtemp(template.as_mut_ptr().cast()) }.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    template.pop();
+    Ok(PathBuf::from(OsString::from_vec(template)))
 }
 
 /// The right to use or remove a folder; `None` if another process has it, or the folder no longer exists.
@@ -109,7 +121,8 @@ fn remove_abandoned(parent: &Path, prefix: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();

@@ -372,3 +372,16 @@ fn an_explained_run_that_fails_ends_the_campaign() {
     let outcome = carry_out(1, &explained(6), &mut failing(Exception::Interrupted));
     assert!(outcome.ending.interrupted && outcome.series[0].samples.len() <= 1);
 }
+
+#[test]
+fn a_program_has_one_task_only_if_it_had_one_in_every_run() {
+    let (campaign, mut all) = (campaign(2, false), series(1));
+    let (mut runner, mut nobody) = (Scripted::default(), ());
+    let mut state = State::new(&campaign, &mut all, &mut runner, &mut nobody);
+    let mut sample = validity::sample(&recording(100), Accepted::Any).unwrap();
+    for (threads, alone) in [(1, true), (2, false), (1, false)] {
+        (sample.processes, sample.threads) = (1, threads);
+        state.note_tasks(0, &sample);
+        assert_eq!(state.alone[0], Some(alone), "{threads}");
+    }
+}

@@ -45,6 +45,9 @@ pub enum ResolveError {
     /// It is a directory.
     #[error("`{0}` is a directory, not a program\nhelp: name the program in it")]
     Directory(String),
+    /// It is a device, a named pipe or a socket.
+    #[error("`{0}` is not a regular file\nhelp: name an executable file")]
+    Special(String),
     /// It is not executable.
     #[error("`{0}` is not executable\nhelp: chmod +x {0}")]
     NotExecutable(String),
@@ -133,6 +136,7 @@ fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveErr
                 Err(ResolveError::NoSuchFile { relative_to: base(&path, directory), path: shown() })
             }
             FileCheck::Directory => Err(ResolveError::Directory(shown())),
+            FileCheck::Special => Err(ResolveError::Special(shown())),
             FileCheck::NotExecutable => Err(ResolveError::NotExecutable(shown())),
         };
     }
@@ -143,7 +147,7 @@ fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveErr
         match executable(&candidate) {
             FileCheck::Executable => return Ok(absolute(candidate)),
             FileCheck::NotExecutable => refused = Some(candidate),
-            FileCheck::Missing | FileCheck::Directory => {}
+            FileCheck::Missing | FileCheck::Directory | FileCheck::Special => {}
         }
     }
     Err(match refused {
@@ -173,6 +177,7 @@ enum FileCheck {
     Executable,
     Missing,
     Directory,
+    Special,
     NotExecutable,
 }
 
@@ -180,6 +185,7 @@ fn executable(path: &Path) -> FileCheck {
     match path.metadata() {
         Err(_) => FileCheck::Missing,
         Ok(found) if found.is_dir() => FileCheck::Directory,
+        Ok(found) if !found.is_file() => FileCheck::Special,
         Ok(found) if found.permissions().mode() & 0o111 == 0 => FileCheck::NotExecutable,
         Ok(_) => FileCheck::Executable,
     }
@@ -197,6 +203,7 @@ mod tests {
         assert!(matches!(Command::new(&["sh -c :"]), Err(ResolveError::WordsInOne(_))));
         assert!(matches!(Command::new(&["no-such-program a"]), Err(ResolveError::NotInPath(_))));
         assert!(matches!(Command::new(&["/tmp"]), Err(ResolveError::Directory(_))));
+        assert!(matches!(Command::new(&["/dev/null"]), Err(ResolveError::Special(_))));
         assert!(matches!(Command::new(&["/etc/passwd"]), Err(ResolveError::NotExecutable(_))));
         assert!(matches!(Command::new(&["a\0b"]), Err(ResolveError::NotInPath(_) | ResolveError::Nul(_))));
         assert!(matches!(Command::new::<&str>(&[]), Err(ResolveError::Empty)));

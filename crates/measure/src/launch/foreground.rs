@@ -86,8 +86,9 @@ impl Foreground {
         self.pass_on_signals();
         match &mut self.reaper {
             Reaper::Ourselves(child) => {
-                polled([self.pidfd.as_ref().map_or(-1, AsRawFd::as_raw_fd)], pause);
-                let status = child.try_wait()?;
+                // Of one that has made us its tracer (`PTRACE_TRACEME`), wait(2) would also report that it stops.
+                let [ended] = polled([self.pidfd.as_ref().map_or(-1, AsRawFd::as_raw_fd)], pause);
+                let status = if ended { child.try_wait()? } else { None };
                 Ok(status.map(|status| (ExitStatus::from_wait(status.into_raw()), clock::now())))
             }
             Reaper::Tracer(ended) => match ended.recv_timeout(pause) {
@@ -106,8 +107,8 @@ impl Foreground {
         self.passed_on = count;
         let signal = interrupt::interrupted().filter(|signal| !is_from_terminal(*signal));
         if let (Some(pidfd), Some(signal)) = (&self.pidfd, signal.and_then(Signal::from_named_raw)) {
-            // one that has ended needs none
-            let _ = pidfd_send_signal(pidfd, signal);
+            // One that has ended needs none. One that has stopped itself hears it once it continues.
+            let _ = pidfd_send_signal(pidfd, signal).and_then(|()| pidfd_send_signal(pidfd, Signal::CONT));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::interrupt;
 use super::tree::{self, Held};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fs::{File, OpenOptions};
-use std::io::{self, PipeReader, Read};
+use std::io::{self, ErrorKind, PipeReader, Read};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::time::{Duration, Instant};
@@ -98,6 +98,10 @@ unsafe fn keep(orders: &Orders) -> ! {
         loop {
             let mut status = 0;
             let ended = libc::waitpid(-1, &raw mut status, 0);
+            // It stops, rather than ends, if it has made us its tracer: ptrace(2).
+            if ended == shell && libc::WIFSTOPPED(status) {
+                continue;
+            }
             if ended == shell {
                 report(status);
                 libc::close(REPORT);
@@ -194,7 +198,10 @@ impl Watched {
 
 fn read_number(reports: &mut File) -> io::Result<c_int> {
     let mut bytes = [0; size_of::<c_int>()];
-    reports.read_exact(&mut bytes)?;
+    reports.read_exact(&mut bytes).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => io::Error::other("the process that waits for it was killed"),
+        _ => error,
+    })?;
     Ok(c_int::from_ne_bytes(bytes))
 }
 

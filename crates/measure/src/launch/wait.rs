@@ -142,6 +142,7 @@ fn until_cleared(
             with_limits(child, stdout, timeout)?
         }
         BlockingWait::NotTried => with_limits(child, stdout, timeout)?,
+        BlockingWait::Stopped(signal) => killed_at_stop(child, signal)?,
     };
 
     // Not earlier: our copy keeps the open file alive, and the kernel side knows the file by its address. If it
@@ -164,6 +165,8 @@ enum BlockingWait {
     Interrupted,
     /// Somebody waits for the output, the time limit is short, or there is no attendant to interrupt the wait.
     NotTried,
+    /// The tracee has made us its tracer (`PTRACE_TRACEME` in `ptrace(2)`) and stopped with this signal.
+    Stopped(i32),
 }
 
 fn blocking_wait(child: &Child, stdout: &Stdout, watch: Watch, timeout: Option<Duration>) -> BlockingWait {
@@ -172,6 +175,9 @@ fn blocking_wait(child: &Child, stdout: &Stdout, watch: Watch, timeout: Option<D
         return BlockingWait::NotTried;
     }
     match attendant::attended(|| reap(child, 0)) {
+        Some(Some(ended)) if libc::WIFSTOPPED(ended.status) => {
+            BlockingWait::Stopped(libc::WSTOPSIG(ended.status))
+        }
         Some(Some(ended)) => BlockingWait::Reaped(ended),
         Some(None) => BlockingWait::Interrupted,
         None => BlockingWait::NotTried,
@@ -189,9 +195,19 @@ fn reaped_within(
     timeout: Option<Duration>,
 ) -> Result<Ended, LaunchError> {
     let killed = until_exited(child, stdout, timeout)?;
+    Ok(Ended { killed, ..reaped(child)? })
+}
+
+/// Kills and reaps a tracee that waits for us, its tracer: nobody else can continue it.
+fn killed_at_stop(child: &Child, signal: i32) -> Result<Ended, LaunchError> {
+    tree::kill_with_group(child.pid).map_err(|cause| LaunchError::unkillable(child.pid, cause))?;
+    Ok(Ended { killed: Some(Killed::Stopped(signal)), ..reaped(child)? })
+}
+
+/// Reaps a child that has ended or was killed.
+fn reaped(child: &Child) -> Result<Ended, LaunchError> {
     loop {
-        if let Some(mut ended) = reap(child, 0) {
-            ended.killed = killed;
+        if let Some(ended) = reap(child, 0) {
             return Ok(ended);
         }
         if io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
@@ -453,5 +469,15 @@ mod tests {
         let sent = |sent| Ending { sent, ..Ending::default() }.check_death().is_ok();
         let later = Nanos(clock::now().0 + 3_600_000_000_000);
         assert_eq!([None, Some(later), Some(Nanos(0))].map(sent), [true, true, false]);
+    }
+
+    #[test]
+    fn the_kernels_figures_are_added_and_have_its_units() {
+        let mut usage = usage_of(libc::RUSAGE_SELF);
+        (usage.ru_nvcsw, usage.ru_nivcsw, usage.ru_inblock) = (3, 4, 5);
+        (usage.ru_minflt, usage.ru_majflt) = (6, 7);
+        let read = Usage::from_kernel(&usage);
+        assert_eq!((read.context_switches, read.from_disk), (7, Bytes(2560)));
+        assert_eq!((read.minor_faults, read.major_faults), (6, 7));
     }
 }

@@ -124,3 +124,28 @@ impl PrivateCopy {
 fn through(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_change_is_noticed_even_if_size_and_second_are_the_same() {
+        let folder = tempfile::tempdir_in(".").unwrap();
+        let path = folder.path().join("file");
+        let written = |content: &str| {
+            fs::write(&path, content).unwrap();
+            FileState::of(&path).unwrap()
+        };
+        // Several times, because a second may begin in between. The kernel's clock for files ticks every 10 ms at most.
+        let mut before = written("a");
+        for content in ["b", "c", "d"] {
+            std::thread::sleep(Duration::from_millis(20));
+            let now = written(content);
+            assert_ne!(now, before, "{content}");
+            before = now;
+        }
+        assert_eq!(FileState::of(&folder.path().join("missing")), None);
+    }
+}

@@ -168,6 +168,13 @@ fn the_tracer_and_the_reading_end_must_agree() {
 }
 
 #[test]
+fn what_processes_that_were_left_behind_write_later_is_no_disagreement() {
+    let events = [exec(10, 60), write(ROOT, ROOT, 70, 75, 12), vec![last(75, 12), exit(100)]].concat();
+    let left = Recording { left_behind: true, ..recording(7, events) };
+    assert_eq!(Timeline::of(&left).unwrap().first_byte, Some(Nanos(65)));
+}
+
+#[test]
 fn without_a_tracer_there_are_no_phases() {
     let arrival = recording(1, vec![at(300, 0, 0, EventKind::FirstRead { bytes: 1 })]);
     let timeline = Timeline::of(&Recording { backend: Backend::Pipe, ..arrival }).unwrap();

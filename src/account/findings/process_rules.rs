@@ -232,8 +232,8 @@ impl<'s> Waited<'s> {
                  firstbyte reads here. A reader that is faster or slower changes this time."
             ),
             (End::Timeout, _) => format!(
-                "The program waits until the time passes that it gave to `{name}` ({times}{place}). No event ends this \
-                 wait: a shorter time does."
+                "The program waits until the timeout of `{name}` expires ({times}{place}). No event ends this wait: a \
+                 shorter timeout does."
             ),
             (_, Reason::Exec) => format!(
                 "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, \

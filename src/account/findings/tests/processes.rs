@@ -53,9 +53,9 @@ fn a_timeout_that_passes_ends_a_wait() {
         account.steps.insert(place, call);
         findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0).text
     };
-    let passes = "The program waits until the time passes that it gave to";
-    assert!(text("poll", Wait::Poll, "0").starts_with(&format!("{passes} `poll` (once)")));
-    assert!(text("futex", Wait::Futex, "-1 ETIMEDOUT").starts_with(&format!("{passes} `futex`")));
+    let passes = "The program waits until the timeout of";
+    assert!(text("poll", Wait::Poll, "0").starts_with(&format!("{passes} `poll` expires (once)")));
+    assert!(text("futex", Wait::Futex, "-1 ETIMEDOUT").starts_with(&format!("{passes} `futex` expires")));
     assert!(text("poll", Wait::Poll, "10").contains("no thread of it ends this wait"));
     assert!(text("read", Wait::Read, "0").contains("no thread of it ends this wait"), "the end of the input");
 }

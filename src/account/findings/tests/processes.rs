@@ -98,6 +98,26 @@ fn a_call_that_waits_is_no_work_where_waits_are_not_seen() {
 }
 
 #[test]
+fn a_call_that_only_waits_has_a_finding_where_waits_are_not_seen() {
+    let found = |name: &str, failed, result: &str| {
+        let What::Call { name, file, code, .. } = call(name, None, failed, Role::Libc) else { panic!() };
+        let what = What::Call { text: format!("{name}(…) = {result}"), name, file, failed, code };
+        let account = run([quiet(), vec![(500_000, what)]].concat());
+        findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default())
+    };
+    let pause = found("rt_sigsuspend", true, "-1 ERESTARTNOHAND");
+    assert_eq!((pause[0].rule, pause[0].cost, pause.len()), ("waits", Nanos(500_000), 1));
+    assert!(pause[0].text.starts_with("The program waits in `rt_sigsuspend` (once)."), "{}", pause[0].text);
+    let timeouts = [("futex", true, "-1 ETIMEDOUT"), ("poll", false, "0")];
+    for (name, failed, result) in timeouts {
+        let timeout = found(name, failed, result);
+        assert_eq!((timeout[0].rule, timeout.len()), ("waits", 1));
+        assert!(timeout[0].text.contains("the timeout of"), "{}", timeout[0].text);
+    }
+    assert_eq!(found("poll", false, "1")[0].rule, "slow-calls", "it may have worked");
+}
+
+#[test]
 fn a_tenth_of_the_time_in_one_system_call_is_a_finding() {
     let list = |ns| (ns, call("getdents64", Some("/usr/share/man"), false, Role::Libc));
     let lists = |ns| run([quiet(), vec![list(ns), list(1000)]].concat());

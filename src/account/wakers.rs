@@ -75,8 +75,10 @@ impl Sleep<'_> {
         file.filter(|path| !STANDARD.contains(&&***path) && !path.starts_with("/dev/"))
     }
 
+    /// A lock of a file is not on the disk.
     fn is_for_disk(&self) -> bool {
-        self.path().is_some() || self.call.is_some_and(|(name, _)| SYNCS.contains(&name))
+        let is_lock = self.reason == Reason::For(Wait::FileLock);
+        !is_lock && self.path().is_some() || self.call.is_some_and(|(name, _)| SYNCS.contains(&name))
     }
 
     fn is_in(&self, calls: &[&str]) -> bool {
@@ -229,6 +231,17 @@ mod tests {
         let terminal: Arc<str> = "/dev/pts/1".into();
         let sleep = Sleep { reason: Reason::For(Wait::Read), call: Some(("read", Some(&terminal))) };
         assert!(ends(&sleep, Some(&call("write"))));
+    }
+
+    #[test]
+    fn who_has_the_lock_of_a_file_ends_the_wait_for_it() {
+        let path: Arc<str> = "/var/lib/dpkg/lock".into();
+        for name in ["flock", "fcntl"] {
+            let sleep = Sleep { reason: Reason::For(Wait::FileLock), call: Some((name, Some(&path))) };
+            assert!(ends(&sleep, None) && ends(&sleep, Some(&call("exit_group"))));
+            assert!(ends(&sleep, Some(&call("close"))) && ends(&sleep, Some(&on_file("flock", Some(&path)))));
+            assert!(!ends(&sleep, Some(&on_file("write", Some(&path)))));
+        }
     }
 
     #[test]

@@ -80,6 +80,12 @@ const ENTRIES: [&str; 10] = [
     "uv__io_poll",
     "uv__async_io",
 ];
+
+fn is_entry(function: &str) -> bool {
+    // compilers mark the parts of a function that they divide
+    ENTRIES.contains(&function.split(".part.").next().unwrap_or_default())
+}
+
 /// Smaller parts are not named.
 const NAMED: f64 = 0.05;
 
@@ -143,7 +149,7 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
         let (time, name) = (nodes[place].time, nodes[place].frame.function.as_deref());
         let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
         let interprets = name.is_some_and(interprets);
-        let is_entry = name.is_none_or(|name| ENTRIES.contains(&name));
+        let is_entry = name.is_none_or(is_entry);
         // other findings have the loader's time, but not that of the initialisers that it calls
         let is_loader = is_loader(&nodes[place].frame.module);
         if place == root

@@ -155,7 +155,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     };
     let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| found(*rule, &evidence, summary)).collect();
     all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));
-    remove_said_better(&mut all, &summary.loads);
+    remove_said_better(&mut all, &summary.loads, running(&summary.median_run));
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
     causes_first(&mut all);
     why_before_when(&mut all);
@@ -189,8 +189,9 @@ fn why_before_when(all: &mut Vec<Finding>) {
     all.insert(place, when);
 }
 
-/// Removes findings of which others explain most.
-fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load]) {
+/// Removes findings of which others explain most. `running` is the part of the time in which no other thread had the
+/// processor: loads have all of their time, user code none of the rest.
+fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load], running: f64) {
     let cost = |all: &[Finding], rules: &[&str]| {
         let costs = all.iter().filter(|finding| rules.contains(&finding.rule)).map(|finding| finding.cost.0);
         costs.max().unwrap_or_default()
@@ -202,8 +203,8 @@ fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load]) {
     let modules = cost(all, MODULES).saturating_sub(cost(all, &["programs"]));
     let file = all.iter().find(|finding| finding.rule == "slow-file");
     let file = file.map_or(0, |it| it.cost.0.saturating_sub(file_rules::programs_of(loads, &it.subject).0));
-    let explained: u64 =
-        modules.max(file) + EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum::<u64>();
+    let loaded = Nanos::rounded(Nanos(modules.max(file)).as_f64() * running).0;
+    let explained: u64 = loaded + EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum::<u64>();
     // that a program is interpreted says less than what else is known of it
     let enough = |finding: &Finding| if finding.subject == code_rules::INTERPRETED { 4 } else { 2 };
     all.retain(|finding| finding.rule != "user-code" || explained * enough(finding) < finding.cost.0);
@@ -268,9 +269,19 @@ fn role(what: &What) -> Option<Role> {
 /// Whether a part is at least this percentage of the total, without the time in which others had the processor: a busy
 /// machine hides no finding.
 fn noteworthy(part: Nanos, account: &Account, percent: u64) -> bool {
-    let taken = cost(account.steps.iter().filter(|step| processor_rules::is_taken(step)));
+    let taken = taken(account);
     let running = account.total.0.saturating_sub(taken.0);
     u128::from(part.0) * 100 >= u128::from(running) * u128::from(percent)
+}
+
+/// The part of the total in which no other thread had the processor.
+fn running(account: &Account) -> f64 {
+    1.0 - taken(account).as_f64() / account.total.as_f64().max(1.0)
+}
+
+/// The time in which other threads had the processor.
+fn taken(account: &Account) -> Nanos {
+    cost(account.steps.iter().filter(|step| processor_rules::is_taken(step)))
 }
 
 #[cfg(test)]

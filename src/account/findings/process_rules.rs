@@ -98,9 +98,15 @@ pub(super) fn times(count: usize) -> String {
 /// Waits that no thread of the program ends.
 pub(super) fn waits(account: &Account) -> Option<Finding> {
     let mut waits: BTreeMap<(Reason, End), Waited> = BTreeMap::new();
+    let waits_are_seen = waits_are_seen(account);
     let mut call = None;
     for step in &account.steps {
         match &step.what {
+            What::Call { name, .. } if !waits_are_seen && is_wait_alone(step) => {
+                let reason = Reason::of_call(name);
+                let end = if End::of(reason, step) == End::Timeout { End::Timeout } else { End::Unseen };
+                waits.entry((reason, end)).or_default().add(step.own, Some(step));
+            }
             What::Call { .. } => call = Some(step),
             What::Off(reason) if !is_explained(*reason) => {
                 let around = call.filter(|call| step.start < call.start + call.elapsed);
@@ -115,6 +121,14 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
         .then(|| Finding::new("waits", waited.cost, waited.text(reason, end)).about(reason.name()))
 }
 
+/// Whether a call that can wait did nothing else: it failed, or its timeout expired. A sleep is another finding.
+fn is_wait_alone(step: &Step) -> bool {
+    let What::Call { name, failed, .. } = &step.what else { return false };
+    let reason = Reason::of_call(name);
+    let can_wait = matches!(reason, Reason::For(_)) && !is_sleep(name);
+    can_wait && (*failed || End::of(reason, step) == End::Timeout)
+}
+
 /// What ends a wait, as far as its call tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
@@ -122,6 +136,8 @@ enum End {
     Reader,
     /// The time that the program gave to the call has passed.
     Timeout,
+    /// The backend does not see who wakes a thread.
+    Unseen,
     Unknown,
 }
 
@@ -169,8 +185,11 @@ impl<'s> Waited<'s> {
                  firstbyte reads here. A reader that is faster or slower changes this time."
             ),
             (End::Timeout, _) => format!(
-                "The program waits until the time passes that it gave to `{name}` ({times}{place}). No event ends this \
-                 wait: a shorter time does."
+                "The program waits until the timeout of `{name}` expires ({times}{place}). No event ends this wait: a \
+                 shorter timeout does."
+            ),
+            (End::Unseen, _) => format!(
+                "The program waits in `{name}` ({times}{place}). What ends this wait is only seen with bpf."
             ),
             (_, Reason::Exec) => format!(
                 "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, \
@@ -246,6 +265,7 @@ struct Calls<'a> {
 /// The system calls with one name that take the most time: a thousand of them, or a tenth of the total.
 pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
     let mut all: BTreeMap<&str, Calls> = BTreeMap::new();
+    let waits_are_seen = waits_are_seen(account);
     for step in &account.steps {
         let What::Call { name, file, failed, .. } = &step.what else { continue };
         // other findings name what the loader does, what lies behind the first byte, and sleeps
@@ -254,7 +274,7 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
         }
         let calls = all.entry(name).or_default();
         (calls.count, calls.time) = (calls.count + 1, calls.time + step.own);
-        if *failed {
+        if *failed || !waits_are_seen && is_wait_alone(step) {
             continue;
         }
         calls.useful = calls.useful + step.own;
@@ -274,7 +294,7 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
     }
     let longest = calls.files.iter().max_by_key(|(_, time)| **time);
     let longest = longest.map_or(String::new(), |(file, time)| format!(", the longest for `{file}`, {time}"));
-    let may_wait = Reason::of_call(name) != Reason::Kernel && !waits_are_seen(account);
+    let may_wait = Reason::of_call(name) != Reason::Kernel && !waits_are_seen;
     let works = if may_wait { "works or waits" } else { "works" };
     let text = match calls.count {
         1 => format!("The kernel {works} this long in one system call, `{name}`{longest}."),

@@ -115,8 +115,20 @@ fn what_is_explained_is_taken_from_the_interval_too() {
         |rule, cost, interval| Finding { interval, ..Finding::new(rule, Nanos(cost), String::new()) };
     let mut all =
         vec![finding("user-code", 500, Some([Nanos(480), Nanos(530)])), finding("java-classes", 200, None)];
-    remove_said_better(&mut all, &[]);
+    remove_said_better(&mut all, &[], 1.0);
     assert_eq!((all[0].cost, all[0].interval), (Nanos(300), Some([Nanos(280), Nanos(330)])));
+}
+
+#[test]
+fn loads_explain_no_user_code_while_others_have_the_processor() {
+    let finding = |rule, cost| Finding::new(rule, Nanos(cost), String::new());
+    let left = |running| {
+        let mut all = vec![finding("user-code", 500), finding("reported", 400)];
+        remove_said_better(&mut all, &[], running);
+        all.iter().find(|finding| finding.rule == "user-code").map(|finding| finding.cost)
+    };
+    assert_eq!(left(1.0), None);
+    assert_eq!(left(0.25), Some(Nanos(400)));
 }
 
 #[test]

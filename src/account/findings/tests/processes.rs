@@ -53,9 +53,9 @@ fn a_timeout_that_passes_ends_a_wait() {
         account.steps.insert(place, call);
         findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0).text
     };
-    let passes = "The program waits until the time passes that it gave to";
-    assert!(text("poll", Wait::Poll, "0").starts_with(&format!("{passes} `poll` (once)")));
-    assert!(text("futex", Wait::Futex, "-1 ETIMEDOUT").starts_with(&format!("{passes} `futex`")));
+    let passes = "The program waits until the timeout of";
+    assert!(text("poll", Wait::Poll, "0").starts_with(&format!("{passes} `poll` expires (once)")));
+    assert!(text("futex", Wait::Futex, "-1 ETIMEDOUT").starts_with(&format!("{passes} `futex` expires")));
     assert!(text("poll", Wait::Poll, "10").contains("no thread of it ends this wait"));
     assert!(text("read", Wait::Read, "0").contains("no thread of it ends this wait"), "the end of the input");
 }
@@ -95,6 +95,26 @@ fn a_call_that_waits_is_no_work_where_waits_are_not_seen() {
     assert_eq!((inside("nanosleep").rule, inside("nanosleep").cost), ("sleep", Nanos(500_000)));
     assert!(inside("poll").text.starts_with("The kernel works or waits this long in one"));
     assert!(inside("mmap").text.starts_with("The kernel works this long in one"));
+}
+
+#[test]
+fn a_call_that_only_waits_has_a_finding_where_waits_are_not_seen() {
+    let found = |name: &str, failed, result: &str| {
+        let What::Call { name, file, code, .. } = call(name, None, failed, Role::Libc) else { panic!() };
+        let what = What::Call { text: format!("{name}(…) = {result}"), name, file, failed, code };
+        let account = run([quiet(), vec![(500_000, what)]].concat());
+        findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default())
+    };
+    let pause = found("rt_sigsuspend", true, "-1 ERESTARTNOHAND");
+    assert_eq!((pause[0].rule, pause[0].cost, pause.len()), ("waits", Nanos(500_000), 1));
+    assert!(pause[0].text.starts_with("The program waits in `rt_sigsuspend` (once)."), "{}", pause[0].text);
+    let timeouts = [("futex", true, "-1 ETIMEDOUT"), ("poll", false, "0")];
+    for (name, failed, result) in timeouts {
+        let timeout = found(name, failed, result);
+        assert_eq!((timeout[0].rule, timeout.len()), ("waits", 1));
+        assert!(timeout[0].text.contains("the timeout of"), "{}", timeout[0].text);
+    }
+    assert_eq!(found("poll", false, "1")[0].rule, "slow-calls", "it may have worked");
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(super) fn is_taken(step: &Step) -> bool {
 
 /// Other programs had the processor for a part of the time.
 pub(super) fn preempted(account: &Account) -> Option<Finding> {
-    let Taken { time, times: count } = taken(account).by_others;
+    let Taken { time, times: count } = taken(account).others;
     let text = format!(
         "Other programs took or kept the processor {}. Measure on a quieter machine, or with --cpus.",
         times(count)
@@ -30,8 +30,8 @@ pub(super) fn preempted(account: &Account) -> Option<Finding> {
 
 /// The program's own threads had the processor while the one that matters could have run.
 pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
-    let AllTaken { by_own: Taken { time, times: count }, by_other_processes, .. } = taken(account);
-    let (who, remedy) = if by_other_processes {
+    let AllTaken { own: Taken { time, times: count }, other_processes, .. } = taken(account);
+    let (who, remedy) = if other_processes {
         ("processes", "fewer processes at the same time")
     } else {
         ("threads", "fewer threads (a runtime has some for its compiler and its garbage collector)")
@@ -47,10 +47,10 @@ pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
 /// The times of the path in which a thread could have run, but another one had the processor.
 #[derive(Default)]
 struct AllTaken {
-    by_own: Taken,
-    by_others: Taken,
+    own: Taken,
+    others: Taken,
     /// Some of the program's threads that had the processor belong to another process than the one that waited for it.
-    by_other_processes: bool,
+    other_processes: bool,
 }
 
 #[derive(Default)]
@@ -70,17 +70,17 @@ fn taken(account: &Account) -> AllTaken {
     let turns = Turns::of(account);
     let mut all = AllTaken::default();
     for step in account.steps.iter().filter(|step| is_taken(step)) {
-        let mut by_own = 0;
+        let mut own = 0;
         if let Some((piece, whole)) = whole(account, step) {
             let [until, from] = turns.beside(whole);
             let end = step.start + step.elapsed;
             let before = until.min(end).0.saturating_sub(step.start.0);
             let after = end.0.saturating_sub(from.max(step.start).0);
-            by_own = (before + after).min(step.own.0);
-            all.by_other_processes |= by_own > 0 && turns.is_of_another_process(whole, piece.pid);
+            own = (before + after).min(step.own.0);
+            all.other_processes |= own > 0 && turns.is_of_another_process(whole, piece.pid);
         }
-        all.by_own.add(by_own);
-        all.by_others.add(step.own.0 - by_own);
+        all.own.add(own);
+        all.others.add(step.own.0 - own);
     }
     all
 }

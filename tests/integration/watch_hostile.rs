@@ -59,6 +59,9 @@ fn a_command_that_waits_for_its_tracer_has_not_ended() {
     copy_executable(&tracee, &folder.path().join("hostile"), 0o755);
     let Some(mut child) = watched(folder.path(), "bpf", &["./hostile", "traces-and-stops"]) else { return };
     wait_until("it has stopped", || one_is("t", folder.path()));
+    // Several looks of firstbyte at its command.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert_eq!(child.try_wait().unwrap(), None, "firstbyte has taken the stop for an end");
     // The command cannot hear the signal. After a second one, firstbyte no longer waits for it.
     while child.try_wait().unwrap().is_none() {
         terminate(&child);

@@ -2,10 +2,11 @@
 
 use super::explained::Explained;
 use super::findings;
+use super::summary::Summary;
 use crate::document::bench::{ColdMethod, ColdRuns, FEWEST_BLOCKS, Severity, Warning};
 use crate::stats;
 use firstbyte_measure::launch::{ExitStatus, Until};
-use firstbyte_measure::units::{Bytes, display_nanos};
+use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
 
 /// The text around an account.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +18,8 @@ pub struct TraceNotes {
     pub warnings: Vec<Warning>,
     /// How it was observed, and what was not seen: a line each.
     pub notes: Vec<String>,
+    /// The total of the run that the findings describe, if it is far from the total of all runs.
+    pub findings_of: Option<Nanos>,
     /// A paragraph each.
     pub findings: Vec<String>,
     /// The total without the observer overhead, in nanoseconds.
@@ -48,8 +51,9 @@ impl TraceNotes {
         notes.push(executions(explained));
 
         let findings = sentences(explained);
+        let findings_of = findings_of(&explained.summary);
         let corrected_total = explained.corrected_total();
-        TraceNotes { command, urgent, warnings, notes, findings, corrected_total }
+        TraceNotes { command, urgent, warnings, notes, findings_of, findings, corrected_total }
     }
 
     /// Of a recording. `notes`: what is known of it.
@@ -61,10 +65,28 @@ impl TraceNotes {
             urgent: notes.into_iter().collect(),
             warnings: Vec::new(),
             notes: note.into_iter().collect(),
+            findings_of: findings_of(&explained.summary),
             findings: sentences(explained),
             corrected_total: None,
         }
     }
+
+    /// The title above the findings.
+    pub fn findings_title(&self) -> String {
+        match self.findings_of {
+            Some(total) => format!("Findings in the run with the median total, {total}"),
+            None => "Findings".to_owned(),
+        }
+    }
+}
+
+/// Totals that differ by less than this part are not told apart.
+const NEAR: f64 = 0.05;
+
+/// Findings describe the run whose total is the median. Where the runs vary much, the mean of their middle half is another.
+pub(super) fn findings_of(summary: &Summary) -> Option<Nanos> {
+    let (described, mean) = (summary.median_run.total, summary.total.middle);
+    ((described.as_f64() - mean).abs() > NEAR * mean).then_some(described)
 }
 
 fn sentences(explained: &Explained) -> Vec<String> {
@@ -291,5 +313,17 @@ mod tests {
         let said: Vec<(Severity, &str)> = all.iter().map(|it| (it.severity, &it.message[..15])).collect();
         assert_eq!(said, [(Severity::Serious, "a run did not c"), (Severity::Minor, "page faults are")]);
         assert_eq!(in_words(&all, Severity::Serious), ["A run did not count: it ended with exit status 3."]);
+    }
+
+    #[test]
+    fn the_run_that_findings_describe_is_named_if_the_runs_vary_much() {
+        let title = |others: f64| {
+            let mut summary = explained().summary;
+            summary.total.middle = others * summary.median_run.total.as_f64();
+            TraceNotes { findings_of: findings_of(&summary), ..TraceNotes::default() }.findings_title()
+        };
+        assert_eq!((title(1.0), title(1.04)), ("Findings".to_owned(), "Findings".to_owned()));
+        let run = explained().summary.median_run.total;
+        assert_eq!(title(1.3), format!("Findings in the run with the median total, {run}"));
     }
 }

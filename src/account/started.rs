@@ -4,7 +4,7 @@ use super::Account;
 use super::binaries::{FileBinaries, Reach};
 use super::explained::{Explained, UsedTracer};
 use super::findings;
-use super::notes::TraceNotes;
+use super::notes::{TraceNotes, findings_of};
 use super::trace_document::Invocation;
 use crate::bench::explain::ObservedRuns;
 use crate::document::bench::Warning;
@@ -194,6 +194,7 @@ fn notes(explained: &Explained, traced: &TracedStarts, watched: &TraceWatched, r
         urgent,
         warnings: several.into_iter().collect(),
         notes: std::iter::once(method.to_owned()).chain(note).collect(),
+        findings_of: findings_of(&explained.summary),
         findings: explained.findings().iter().map(|finding| finding.sentence(total)).collect(),
         corrected_total: None,
     }

@@ -222,7 +222,7 @@ fn findings(notes: &TraceNotes, terminal: &Terminal) -> String {
     if notes.findings.is_empty() {
         return String::new();
     }
-    let mut text = terminal.bold("Findings") + "\n";
+    let mut text = terminal.bold(&notes.findings_title()) + "\n";
     for (n, finding) in notes.findings.iter().enumerate() {
         text += &terminal.wrap(&format!("{}. {}", n + 1, visible(finding)), 3);
         text.push('\n');

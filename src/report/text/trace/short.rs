@@ -123,7 +123,7 @@ fn findings(notes: &TraceNotes, lines: usize, terminal: &Terminal) -> (String, u
     if list.shown == 0 {
         return (String::new(), 0);
     }
-    (format!("\n{}\n{}", terminal.bold("Findings"), list.text), list.shown)
+    (format!("\n{}\n{}", terminal.bold(&notes.findings_title()), list.text), list.shown)
 }
 
 /// Texts below each other, as far as they fit.

@@ -1,6 +1,6 @@
 //! Carries out a schedule: makes rounds of runs, repeats rejected ones immediately, collects samples into series.
 
-use super::error::ExperimentError;
+use super::error::{ExperimentError, not_reached, one_line};
 use super::runner::{LAST_LINES, Runner};
 use super::sample::{Printed, Sample, Series, Untraced};
 use super::schedule::{self, Aim, Block, FEWEST_EXPLAINED, RunLimit, Schedule};
@@ -64,6 +64,9 @@ pub struct CampaignEnd {
     /// The error that made it end early.
     pub broken: Option<ExperimentError>,
 }
+
+/// To explain an event takes up to 8 µs. Runs with more than these are explained for longer than they took.
+const MOST_EVENTS: usize = 300_000;
 
 /// Why a round ended early.
 enum Stop {
@@ -181,7 +184,7 @@ impl<'c> State<'c> {
 
     /// Makes the traced or the untraced rounds of a block. When the time is up, the first untraced rounds are enough.
     fn part(&mut self, traced: bool, rounds: u32, discarded: u32, deadline: Option<u64>) -> Result<(), Stop> {
-        let enough = !traced && self.has_untraced() && is_over(deadline);
+        let enough = !traced && self.has_untraced() && self.is_late(deadline);
         if rounds == 0 || enough {
             return Ok(());
         }
@@ -192,7 +195,7 @@ impl<'c> State<'c> {
             } else {
                 self.untraced_round()?;
             }
-            if self.has_least_rounds() && is_over(deadline) {
+            if self.has_least_rounds() && self.is_late(deadline) {
                 break;
             }
         }
@@ -220,7 +223,7 @@ impl<'c> State<'c> {
     /// Whether there are enough runs, and why, if this is not known beforehand.
     fn finished(&self, deadline: Option<u64>) -> Option<Finish> {
         let RunLimit::Adaptive(adaptive) = self.campaign.limit else {
-            let late = self.campaign.aim.explains() && self.has_least_rounds() && is_over(deadline);
+            let late = self.campaign.aim.explains() && self.has_least_rounds() && self.is_late(deadline);
             return late.then_some(Finish::AsPlanned);
         };
         if self.alive.is_empty() {
@@ -232,6 +235,12 @@ impl<'c> State<'c> {
             return Some(Finish::Precise);
         }
         is_over(deadline).then_some(Finish::TimeSpent)
+    }
+
+    /// Whether the time is up, or the runs have as many events as can be explained in it.
+    fn is_late(&self, deadline: Option<u64>) -> bool {
+        let events = || self.series.iter().map(Series::events).sum::<usize>();
+        is_over(deadline) || deadline.is_some() && events() > MOST_EVENTS
     }
 
     /// Whether every program that can be run has the minimum number of runs.
@@ -481,16 +490,6 @@ fn nanoseconds(duration: Duration) -> u64 {
 
 fn is_over(deadline: Option<u64>) -> bool {
     deadline.is_some_and(|deadline| clock::now().0 > deadline)
-}
-
-/// The message of such a run without its stderr.
-fn not_reached(awaited: &str) -> String {
-    one_line(&LaunchError::NotReached { awaited: awaited.to_owned(), last: Vec::new() }.to_string())
-}
-
-/// An error's message without its `help:` line, which does not fit into a table.
-pub(super) fn one_line(message: &str) -> String {
-    message.lines().next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

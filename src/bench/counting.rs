@@ -1,7 +1,8 @@
 //! Counting runs, which are separate from the timed ones. They must also be correct.
 
 use super::accepted::Accepted;
-use super::campaign::{Progress, TRIES, one_line};
+use super::campaign::{Progress, TRIES};
+use super::error::one_line;
 use super::influences;
 use super::prepared::Prepared;
 use super::runner::{Counter, Runner};

@@ -45,3 +45,13 @@ fn help(killed: Killed) -> &'static str {
         _ => "give it more time with --timeout",
     }
 }
+
+/// The message of such a run without its stderr.
+pub(super) fn not_reached(awaited: &str) -> String {
+    one_line(&LaunchError::NotReached { awaited: awaited.to_owned(), last: Vec::new() }.to_string())
+}
+
+/// An error's message without its `help:` line, which does not fit into a table.
+pub(super) fn one_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().to_owned()
+}

@@ -98,6 +98,13 @@ pub struct Series {
     pub output: Option<Printed>,
 }
 
+impl Series {
+    /// The number of events in its recordings.
+    pub(super) fn events(&self) -> usize {
+        self.recordings.iter().map(|(_, recording)| recording.events.len()).sum()
+    }
+}
+
 /// The output of the runs that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Printed {

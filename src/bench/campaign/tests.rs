@@ -16,6 +16,8 @@ struct Scripted {
     runs: Vec<usize>,
     /// The number of the switch, from 1, that fails.
     broken_switch: Option<usize>,
+    /// More events that each run has.
+    events: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -43,6 +45,8 @@ impl Runner for Scripted {
 
         let exception = self.exceptions.iter().find(|e| e.0 == program && e.1 == run).map(|e| e.2);
         let mut recording = recording(100 + run as u64);
+        let last = recording.events[1].clone();
+        recording.events.extend(vec![last; self.events]);
         match exception {
             Some(Exception::Interrupted) => return Err(LaunchError::Interrupted),
             Some(Exception::Unkillable) => {
@@ -333,6 +337,17 @@ fn a_time_that_is_up_leaves_the_least_runs_to_explain() {
     }
     let within = Campaign { limit: RunLimit::RunsWithin(5, Duration::from_secs(3600)), ..explained(0) };
     assert_eq!(carry_out(1, &within, &mut Scripted::default()).series[0].samples.len(), 5);
+}
+
+#[test]
+fn runs_with_many_events_are_fewer_but_never_those_that_were_asked_for() {
+    let runs = |limit| {
+        let mut runner = Scripted { events: MOST_EVENTS / 4, ..Scripted::default() };
+        carry_out(1, &Campaign { limit, ..explained(0) }, &mut runner).series[0].samples.len()
+    };
+    assert_eq!(runs(RunLimit::RunsWithin(20, Duration::from_secs(3600))), 4);
+    assert_eq!(runs(RunLimit::Time(Duration::from_secs(3600))), 4);
+    assert_eq!(runs(RunLimit::Runs(20)), 20);
 }
 
 #[test]

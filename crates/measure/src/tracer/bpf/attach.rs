@@ -10,6 +10,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Each BPF object is compiled twice. See `kernel.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,10 +195,40 @@ impl AttachError {
     }
 }
 
+/// How often a program is loaded that the kernel has not judged.
+const ATTEMPTS: u32 = 10;
+
+/// Loads a program. The kernel gives up without judging it if a signal arrives (EAGAIN, `do_check` in
+/// kernel/bpf/verifier.c; libbpf tries again, too) or memory is short, and then it is loaded again.
+pub(super) fn judged(load: impl FnMut() -> Result<(), ProgramError>) -> Result<(), ProgramError> {
+    again(load, is_not_judged)
+}
+
+fn again<E>(mut load: impl FnMut() -> Result<(), E>, is_passing: impl Fn(&E) -> bool) -> Result<(), E> {
+    let mut result = load();
+    for _ in 1..ATTEMPTS {
+        if !result.as_ref().is_err_and(&is_passing) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        result = load();
+    }
+    result
+}
+
+fn is_not_judged(error: &ProgramError) -> bool {
+    matches!(error, ProgramError::LoadError { io_error, .. } if is_passing(io_error))
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR | libc::ENOMEM))
+}
+
 /// The error of a program that was not loaded or attached.
 pub(super) fn refused(program: &'static str, cause: ProgramError) -> AttachError {
     match cause {
         cause if is_denied(&cause) => AttachError::denied(),
+        cause if is_not_judged(&cause) => AttachError::Program { program, cause },
         ProgramError::LoadError { io_error, verifier_log } => {
             let log = format!("{program}: {io_error}\n{verifier_log}\n");
             AttachError::Verifier { program, cause: io_error, log }
@@ -300,6 +331,23 @@ mod tests {
         let error = refused("sys_enter", ProgramError::SyscallError(syscall));
         assert!(matches!(error, AttachError::Rights(_)), "{error}");
     }
+
+    #[test]
+    fn a_program_that_the_kernel_has_not_judged_is_loaded_again() {
+        let tried = |code, failures| {
+            let mut tries = 0;
+            let load = || {
+                tries += 1;
+                if tries <= failures { Err(io::Error::from_raw_os_error(code)) } else { Ok(()) }
+            };
+            let is_loaded = again(load, is_passing).is_ok();
+            (tries, is_loaded)
+        };
+        assert_eq!(tried(libc::EAGAIN, 3), (4, true), "a signal arrived three times");
+        assert_eq!(tried(libc::ENOMEM, 99), (ATTEMPTS, false));
+        assert_eq!(tried(libc::EINVAL, 1), (1, false), "the verifier refuses it");
+    }
+
     #[test]
     fn writes_by_io_uring_are_missing_only_where_the_kernel_has_it_and_does_not_tell_us() {
         assert_eq!(without_uring(&[URING]), None);

@@ -1,6 +1,6 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
-use super::attach::{AttachError, Loading, Object, loaded, refused, taken, without_uring};
+use super::attach::{AttachError, Loading, Object, judged, loaded, refused, taken, without_uring};
 use super::event_costs;
 use super::family::Family;
 use super::full_records::{LongPaths, add, records};
@@ -119,7 +119,7 @@ impl BpfFull {
             .map_err(|e| AttachError::Map { map: "OVERFLOW", cause: e.to_string() })?;
 
         let mut load = |program, tracepoint| {
-            raw(&mut programs, program).and_then(|loaded| loaded.load(tracepoint, &btf))
+            raw(&mut programs, program).and_then(|loaded| judged(|| loaded.load(tracepoint, &btf)))
         };
         for name in NEEDED {
             for program in with_twin(name, object) {
@@ -138,7 +138,7 @@ impl BpfFull {
             }
         }
         for (name, _) in [TAKEN, HANDLED_MINOR, HANDLED_MAJOR] {
-            let _ = perf(&mut programs, name).and_then(PerfEvent::load);
+            let _ = perf(&mut programs, name).and_then(|program| judged(|| program.load()));
         }
 
         Ok(BpfFull {

@@ -1,6 +1,8 @@
 //! Attaches the phases programs and observes runs with them.
 
-use super::attach::{AttachError, Loading, Object, loaded, raw_tracepoint, refused, taken, without_uring};
+use super::attach::{
+    AttachError, Loading, Object, judged, loaded, raw_tracepoint, refused, taken, without_uring,
+};
 use super::family::Family;
 use super::ids::Ids;
 use super::meaning_table;
@@ -95,11 +97,13 @@ impl BpfPhases {
         let family = Family::of(&mut programs)?;
 
         for name in NEEDED.into_iter().flat_map(|name| with_twin(name, object)) {
-            raw_tracepoint(&mut programs, name)?.load().map_err(|cause| refused(name, cause))?;
+            let program = raw_tracepoint(&mut programs, name)?;
+            judged(|| program.load()).map_err(|cause| refused(name, cause))?;
         }
         for name in OPTIONAL {
             // A kernel without the tracepoint still loads the program. If it does not, only one instant is missing.
-            let _ = raw_tracepoint(&mut programs, name)?.load();
+            let program = raw_tracepoint(&mut programs, name)?;
+            let _ = judged(|| program.load());
         }
         let ring = RingDrain::start(events, ring);
         let (links, skipped) = (Vec::new(), Skipped::default());

@@ -4,7 +4,7 @@
 //! cost only those who execute a program, but to remove one, the kernel waits for all tasks, 0.1 s for each function. So the
 //! machine, which is watched for long, gets them if its kernel can hook functions, and a command gets the tracepoints.
 
-use super::attach::{AttachError, Loading, raw_tracepoint, refused, with_causes};
+use super::attach::{AttachError, Loading, judged, raw_tracepoint, refused, with_causes};
 use super::skipped::skips;
 use aya::programs::{FEntry, FExit, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
@@ -160,8 +160,9 @@ impl Hooks {
 
 impl ExecFunction {
     fn load(&self, programs: &mut Ebpf, btf: &Btf) -> Result<(), ProgramError> {
-        entry(programs, self.begun)?.load(self.name, btf)?;
-        exit(programs, self.ended)?.load(self.name, btf)
+        let (begun, ended) = (self.begun, self.ended);
+        judged(|| entry(programs, begun)?.load(self.name, btf))?;
+        judged(|| exit(programs, ended)?.load(self.name, btf))
     }
 
     fn attach(&self, programs: &mut Ebpf) -> Result<(), ProgramError> {
@@ -186,7 +187,8 @@ fn exit<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut FExit, Program
 }
 
 fn load_tracepoints(programs: &mut Ebpf, names: &[&'static str]) -> Result<(), AttachError> {
-    names
-        .iter()
-        .try_for_each(|name| raw_tracepoint(programs, name)?.load().map_err(|cause| refused(name, cause)))
+    names.iter().try_for_each(|name| {
+        let program = raw_tracepoint(programs, name)?;
+        judged(|| program.load()).map_err(|cause| refused(name, cause))
+    })
 }

@@ -3,6 +3,7 @@
 use super::{Check, TRACEES, check, right, runs_32_bit, skipped, tracee};
 use crate::report::Checked;
 use crate::table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, setting};
+use crate::tool::RUNS;
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind};
 use firstbyte_measure::tracer::bpf::{BpfFull, BpfPhases, DEFAULT_RING, LARGE_RING};
 use firstbyte_measure::tracer::ptrace::PtracePhases;
@@ -80,10 +81,6 @@ fn of_table(tracer: &mut dyn Tracer, path: &dyn Fn(&Case) -> String) -> Checked 
     }
     if wrong.is_empty() { right(format!("{checked} tracees")) } else { Err(wrong.join("; ")) }
 }
-
-/// On an emulated processor, which is slow, many threads of Linux 7.x are preempted in our programs, and the kernel skips some
-/// events (`skipped.rs`). The run says that they are lost, so it is repeated.
-const RUNS: u32 = 4;
 
 fn faults_of_run(tracer: &mut dyn Tracer, case: &Case, path: &str) -> Result<Vec<String>, String> {
     let mut recording = run(tracer, case, path)?;

@@ -5,7 +5,7 @@ use firstbyte::analysis::loads::Load;
 use firstbyte::analysis::notes::TraceNotes;
 use firstbyte::analysis::started::{Started, started};
 use firstbyte::analysis::trace_document::trace_document;
-use firstbyte::bench::runtimes::{AskedRuntime, Reports};
+use firstbyte::analysis::runs::{AskedRuntime, Reports};
 use firstbyte::report::formats::json;
 use firstbyte::report::text::terminal::Terminal;
 use firstbyte::report::text::trace;

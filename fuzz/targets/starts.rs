@@ -17,7 +17,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         TracedStarts { program: "fuzz".to_owned(), every: 1, starts: vec![start], ..Default::default() };
     let Ok(started) = started(traced) else { return };
 
-    let summary = &started.explained.summary;
+    let summary = &started.analysis.summary;
     json::render(&trace_document(summary, &started.invocation(Value::Null)));
     let terminal = Terminal { width: 80, colour: false };
     let text = trace::full_first_part(summary, "fuzz", &terminal)

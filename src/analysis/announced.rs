@@ -27,11 +27,11 @@ pub(super) fn announcer(events: &[Event]) -> Option<[u32; 2]> {
 }
 
 /// Who wrote the byte at this place, counted from 1.
-fn writer_of(writes: impl Iterator<Item = Written>, place: u64) -> Option<[u32; 2]> {
+fn writer_of(writes: impl Iterator<Item = Written>, index: u64) -> Option<[u32; 2]> {
     let mut sum = 0_u64;
     let mut reaches = |(_, bytes): &Written| {
         sum = sum.saturating_add(*bytes);
-        sum >= place
+        sum >= index
     };
     writes.into_iter().find(|written| reaches(written)).map(|(by, _)| by)
 }

@@ -129,59 +129,59 @@ struct Before {
 struct Walker<'t> {
     threads: &'t [ThreadAccount],
     /// The places of the threads that had an id, in the order in which they began.
-    places: HashMap<(u32, u32), Vec<usize>>,
+    indices: HashMap<(u32, u32), Vec<usize>>,
 }
 
 impl Walker<'_> {
     fn new(threads: &[ThreadAccount]) -> Walker<'_> {
-        let mut places: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
-        for (place, thread) in threads.iter().enumerate() {
-            places.entry((thread.pid, thread.tid)).or_default().push(place);
+        let mut indices: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
+        for (index, thread) in threads.iter().enumerate() {
+            indices.entry((thread.pid, thread.tid)).or_default().push(index);
         }
-        Walker { threads, places }
+        Walker { threads, indices }
     }
 
     /// The thread that has an id at an instant.
     fn thread(&self, pid: u32, tid: u32, at: Nanos) -> Option<usize> {
-        let places = self.places.get(&(pid, tid))?;
-        places.iter().rev().copied().find(|place| self.threads[*place].start <= at)
+        let indices = self.indices.get(&(pid, tid))?;
+        indices.iter().rev().copied().find(|index| self.threads[*index].start <= at)
     }
 
     /// From an instant of a thread back to `until`; the last piece first.
-    fn walk(&self, mut place: usize, at: Nanos, until: Nanos) -> Vec<PathPiece> {
+    fn walk(&self, mut index: usize, at: Nanos, until: Nanos) -> Vec<PathPiece> {
         let (mut now, mut path) = (at, Vec::new());
         let mut together = HashMap::new();
         while now > until {
-            let before = self.before(place, now, until);
-            path.push(self.piece(place, before.woken, now));
+            let before = self.before(index, now, until);
+            path.push(self.piece(index, before.woken, now));
             now = before.woken;
             let Some(waker) = before.by else { break };
 
             let worked_since = self.before(waker, now, self.threads[waker].start).woken;
-            let were_together = || self.were_ready_together(place, waker, worked_since, now);
+            let were_together = || self.were_ready_together(index, waker, worked_since, now);
             match before.asleep_since {
                 // the same for all sleeps beside the same work
                 Some(since)
-                    if *together.entry((place, waker, worked_since)).or_insert_with(were_together) =>
+                    if *together.entry((index, waker, worked_since)).or_insert_with(were_together) =>
                 {
                     let since = since.max(until);
                     path.push(self.piece(waker, since, now));
                     now = since;
                 }
-                _ => place = waker,
+                _ => index = waker,
             }
         }
         path
     }
 
-    fn piece(&self, place: usize, from: Nanos, to: Nanos) -> PathPiece {
-        let thread = &self.threads[place];
-        PathPiece { thread: place, pid: thread.pid, tid: thread.tid, from, to }
+    fn piece(&self, index: usize, from: Nanos, to: Nanos) -> PathPiece {
+        let thread = &self.threads[index];
+        PathPiece { thread: index, pid: thread.pid, tid: thread.tid, from, to }
     }
 
     /// Whether a thread slept for a small part of the time in which its waker worked, until it woke it.
-    fn were_ready_together(&self, place: usize, waker: usize, worked_since: Nanos, woken: Nanos) -> bool {
-        let (sleeper, by) = (&self.threads[place], &self.threads[waker]);
+    fn were_ready_together(&self, index: usize, waker: usize, worked_since: Nanos, woken: Nanos) -> bool {
+        let (sleeper, by) = (&self.threads[index], &self.threads[waker]);
         let both_since = worked_since.max(sleeper.start);
         let until = sleeper.wakes.partition_point(|wake| wake.woken <= woken);
         let recent = sleeper.wakes[..until].iter().rev().take_while(|wake| wake.woken > both_since);
@@ -193,8 +193,8 @@ impl Walker<'_> {
     }
 
     /// Since when a thread was on the path, and who was before it.
-    fn before(&self, place: usize, now: Nanos, until: Nanos) -> Before {
-        let thread = &self.threads[place];
+    fn before(&self, index: usize, now: Nanos, until: Nanos) -> Before {
+        let thread = &self.threads[index];
         let recent = &thread.wakes[..thread.wakes.partition_point(|wake| wake.woken < now)];
         let woken = recent
             .iter()

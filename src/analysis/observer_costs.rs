@@ -33,8 +33,8 @@ impl ObserverCosts {
 
 fn of_events(each: EventCosts, summary: &Summary) -> f64 {
     let count = |wanted: WorkKind| {
-        let place = WorkKind::ALL.iter().position(|kind| *kind == wanted).unwrap_or_default();
-        summary.kinds[place].1
+        let index = WorkKind::ALL.iter().position(|kind| *kind == wanted).unwrap_or_default();
+        summary.kinds[index].1
     };
     count(WorkKind::Syscall) * each.syscall + count(WorkKind::Fault) * each.fault
 }

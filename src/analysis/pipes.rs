@@ -74,10 +74,10 @@ impl Pipe {
             uses.sort_by_key(|used| used.to);
         }
         let [read, written] = [&self.reads, &self.writes].map(|uses| sums(uses));
-        let end_of = |(place, reading): (usize, &PipeUse)| {
+        let end_of = |(index, reading): (usize, &PipeUse)| {
             let before = self.writes.partition_point(|write| write.to <= reading.from);
             let has_content =
-                written[before] > read[self.reads[..place].partition_point(|it| it.to <= reading.from)];
+                written[before] > read[self.reads[..index].partition_point(|it| it.to <= reading.from)];
             let ended = match reading.bytes {
                 0 => self.closes.iter().rev().find(|close| reading.may_end_with(close)),
                 _ if has_content => None,

@@ -184,9 +184,9 @@ impl Reader<'_> {
         self.gone.remove(&event.tid);
         let was = |thread: &Thread| (thread.pid, thread.tid) == (event.pid, event.tid);
         if !self.threads.contains_key(&event.tid)
-            && let Some(place) = self.finished.iter().rposition(was)
+            && let Some(index) = self.finished.iter().rposition(was)
         {
-            self.threads.insert(event.tid, self.finished.remove(place));
+            self.threads.insert(event.tid, self.finished.remove(index));
         }
         let seen = self.threads.get(&caller).map_or(Nanos(0), Thread::last_seen);
         let leader = self.thread(event);

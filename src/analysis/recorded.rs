@@ -114,11 +114,11 @@ mod tests {
         for _ in 0..3000 {
             let mut bad = good.to_vec();
             for _ in 0..random.usize(1..6) {
-                let place = random.usize(0..bad.len());
+                let offset = random.usize(0..bad.len());
                 match random.u8(0..3) {
-                    0 => bad[place] = random.u8(..),
-                    1 => bad[place] = b"0123456789,:{}[]\""[random.usize(0..17)],
-                    _ => bad.truncate(place.max(1)),
+                    0 => bad[offset] = random.u8(..),
+                    1 => bad[offset] = b"0123456789,:{}[]\""[random.usize(0..17)],
+                    _ => bad.truncate(offset.max(1)),
                 }
             }
 

@@ -85,7 +85,7 @@ pub struct Summary {
     /// The run whose total is the median. Its steps, files and processes are shown.
     pub median_run: Account,
     /// Its place among the runs, in the order in which they were made.
-    pub median_place: usize,
+    pub median_index: usize,
     pub total: Spread,
     /// `None` for the phases that a program without output does not have.
     pub phases: PerPhase<Option<Spread>>,
@@ -120,7 +120,7 @@ impl Summary {
         let mut placed: Vec<(usize, Account)> = accounts.into_iter().enumerate().collect();
         placed.sort_by_key(|(_, account)| account.total);
         let middle = (placed.len().checked_sub(1)?) / 2;
-        let median_place = placed[middle].0;
+        let median_index = placed[middle].0;
         let mut accounts: Vec<Account> = placed.into_iter().map(|(_, account)| account).collect();
         let counts: Vec<Counts> = accounts.iter().map(|account| account.counts.clone()).collect();
         let over = |figure: &dyn Fn(&Account) -> Option<u64>| {
@@ -144,7 +144,7 @@ impl Summary {
             environment: KnownEnvironment::Unknown,
             report_scale: 1.0,
             median_run: accounts.swap_remove(middle),
-            median_place,
+            median_index,
             others: accounts.into_iter().map(|account| (account, Vec::new())).collect(),
         })
     }

@@ -193,7 +193,7 @@ fn the_run_whose_total_is_the_median_is_shown() {
         account(Backend::Bpf, events)
     };
     let summary = Summary::of([1_900, 1_200, 1_500, 1_800, 1_300, 1_400, 1_700].map(ended).into()).unwrap();
-    assert_eq!((summary.median_place, summary.median_run.total), (2, Nanos(500)));
+    assert_eq!((summary.median_index, summary.median_run.total), (2, Nanos(500)));
     assert_eq!(summary.steps.iter().map(|step| step.step.own.0).sum::<u64>(), 500);
     let others: Vec<u64> = summary.others.iter().map(|(account, _)| account.total.0).collect();
     assert_eq!(others.iter().sum::<u64>(), 900 + 200 + 800 + 300 + 400 + 700);

@@ -203,7 +203,7 @@ impl TraceAnalysis {
 
     /// The recording of the run that is shown.
     pub fn shown(&self) -> Option<&Recording> {
-        self.observed.recordings.get(self.summary.median_place)
+        self.observed.recordings.get(self.summary.median_index)
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Placements {
 
 impl Placements {
     pub(super) fn new(wanted: Vec<Placement>) -> Placements {
-        let seats = wanted.iter().map(|place| place.given().cloned()).collect();
+        let seats = wanted.iter().map(|placement| placement.given().cloned()).collect();
         Placements { home: CpuSet::of_this_thread(), seats, wanted, now: None }
     }
 

@@ -85,18 +85,18 @@ pub fn merge(mut first: Document, second: Document) -> Document {
 /// The document of the runs that were made until now.
 pub fn document_so_far(header: &Document, series: &[Series], compared: &ComparedWith) -> Document {
     let floor = series.iter().find(|own| compared.floor == Some(&*own.name) && !own.samples.is_empty());
-    let other = |place: Option<usize>, own: usize| {
-        place.filter(|place| *place != own).and_then(|place| series.get(place))
+    let other = |index: Option<usize>, own: usize| {
+        index.filter(|index| *index != own).and_then(|index| series.get(index))
     };
     let mut document = header.clone();
 
-    for (place, own) in series.iter().enumerate() {
+    for (index, own) in series.iter().enumerate() {
         let context = Context {
             cache: Some(cache(own)),
             floor,
             threshold: compared.threshold,
-            reference: other(compared.reference, place),
-            baseline: other(compared.baseline, place),
+            reference: other(compared.reference, index),
+            baseline: other(compared.baseline, index),
             for_hyperfine: compared.for_hyperfine,
         };
         match measurement(own, &context) {
@@ -169,9 +169,9 @@ fn variables(series: &Series) -> Option<BTreeMap<String, String>> {
 /// Each run as hyperfine 2 writes it.
 fn runs(series: &Series) -> Vec<hyperfine::Run> {
     let (memory, samples) = (memory(series), &series.samples);
-    let each = samples.iter().enumerate().map(|(place, sample)| {
+    let each = samples.iter().enumerate().map(|(index, sample)| {
         let [wall, user, system] = [sample.wall, sample.user, sample.system].map(seconds);
-        hyperfine::Run::new(wall, user, system, memory.get(place).copied(), sample.exit.code())
+        hyperfine::Run::new(wall, user, system, memory.get(index).copied(), sample.exit.code())
     });
     each.collect()
 }

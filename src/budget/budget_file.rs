@@ -76,7 +76,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<ProgramBudget>, BudgetError>
     let programs = match toml::from_str::<Contents>(text) {
         Ok(contents) => contents.program,
         Err(error) => {
-            let (line, column) = place(text, error.span().map_or(0, |span| span.start));
+            let (line, column) = position(text, error.span().map_or(0, |span| span.start));
             let message = error.message().lines().collect::<Vec<_>>().join(", ");
             return Err(BudgetError::Content { path: path.to_owned(), line, column, message });
         }
@@ -88,7 +88,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<ProgramBudget>, BudgetError>
 }
 
 /// The line and the column of a byte.
-fn place(text: &str, byte: usize) -> (usize, usize) {
+fn position(text: &str, byte: usize) -> (usize, usize) {
     let end = (0..=byte.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let before = &text[..end];
     let line = before.rsplit('\n').next().unwrap_or_default();
@@ -251,8 +251,8 @@ mod tests {
         ];
         for (text, line, column) in table {
             let message = error(text);
-            let place = format!("`firstbyte.toml` line {line}, column {column}: ");
-            assert!(message.starts_with(&place) && message.contains("\nhelp: "), "{text}\n{message}");
+            let position = format!("`firstbyte.toml` line {line}, column {column}: ");
+            assert!(message.starts_with(&position) && message.contains("\nhelp: "), "{text}\n{message}");
         }
     }
 

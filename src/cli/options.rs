@@ -2,7 +2,7 @@
 //!
 //! A command whose default or meaning differs changes that one property with `mut_arg`, in its own file.
 
-use super::values::{cpus, duration, place, whole};
+use super::values::{cpus, duration, placement, whole};
 use crate::bench::{Destination, Placement};
 use crate::document::bench::ColdMethod;
 use clap::ArgAction;
@@ -25,7 +25,7 @@ pub(super) struct MeasuringArgs {
     output: Vec<Destination>,
     /// Run firstbyte and the programs together on these processors, such as 0 or 0-3; with `all`, wherever the kernel puts
     /// them [default: programs with one thread on the last processor, others on any]
-    #[arg(long, value_name = "LIST", value_parser = place, help_heading = HEADING)]
+    #[arg(long, value_name = "LIST", value_parser = placement, help_heading = HEADING)]
     cpus: Option<Placement>,
     #[command(flatten)]
     timeout: TimeoutArgs,

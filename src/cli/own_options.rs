@@ -61,11 +61,11 @@ fn first_value(command: &Command, words: &[String]) -> Option<usize> {
         let argument = command.get_arguments().find(is_meant);
         argument.is_some_and(|argument| matches!(argument.get_action(), ArgAction::Set | ArgAction::Append))
     };
-    let mut place = 0;
-    while words.get(place)?.starts_with('-') {
-        place += if takes_value(&words[place]) { 2 } else { 1 };
+    let mut index = 0;
+    while words.get(index)?.starts_with('-') {
+        index += if takes_value(&words[index]) { 2 } else { 1 };
     }
-    Some(place)
+    Some(index)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) fn nanos(duration: Duration) -> Nanos {
 }
 
 /// Where programs run: on a list of processors, or on all.
-pub(super) fn place(text: &str) -> Result<Placement, String> {
+pub(super) fn placement(text: &str) -> Result<Placement, String> {
     if text == "all" { Ok(Placement::Anywhere) } else { cpus(text).map(Placement::Given) }
 }
 

@@ -59,7 +59,7 @@ fn measured(plan: &Plan, claims: &[Claim]) -> Result<ClaimsDocument, CommandErro
 
     let building = Building::new();
     let watcher = Watcher {
-        pass: &|place, count, name| announce(plan, place, count, name),
+        pass: &|index, count, name| announce(plan, index, count, name),
         building: &|step| building.step(&step),
         runs: &mut ExperimentBar::new(None),
     };
@@ -73,8 +73,8 @@ fn measured(plan: &Plan, claims: &[Claim]) -> Result<ClaimsDocument, CommandErro
 }
 
 /// Says which pass begins: all of them together take minutes.
-fn announce(plan: &Plan, place: usize, count: usize, name: &str) {
+fn announce(plan: &Plan, index: usize, count: usize, name: &str) {
     if std::io::stderr().is_terminal() || !plan.quick {
-        say(format_args!("{place}/{count} {name}"));
+        say(format_args!("{index}/{count} {name}"));
     }
 }

@@ -39,8 +39,8 @@ fn swept(plan: &Plan) -> Result<Floor, CommandError> {
 
 fn measured(plan: &Plan) -> Result<Floor, CommandError> {
     let bar = bar("measuring", plan.measuring.groups.len() as u64);
-    let floor = measure(&plan.measuring, &mut |place, group| {
-        bar.set_position(place as u64);
+    let floor = measure(&plan.measuring, &mut |index, group| {
+        bar.set_position(index as u64);
         bar.set_message(group.name());
     });
     bar.finish_and_clear();

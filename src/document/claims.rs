@@ -149,8 +149,8 @@ impl ClaimsDocument {
         self.results.retain(|row| !other.results.iter().any(|new| new.id == row.id));
         self.results.extend(other.results);
 
-        let place = |row: &ClaimRow| order.iter().position(|id| *id == row.id).unwrap_or(order.len());
-        self.results.sort_by_key(place);
+        let index = |row: &ClaimRow| order.iter().position(|id| *id == row.id).unwrap_or(order.len());
+        self.results.sort_by_key(index);
     }
 
     pub fn of_post(&self, number: &str) -> Vec<&ClaimRow> {

@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn a_value_that_is_not_near_a_bound_is_on_its_own_side() {
         for bounds in [STARTUP_BOUNDS, FIRST_OUTPUT_BOUNDS, LIFETIME_BOUNDS] {
-            for (place, bound) in bounds.iter().enumerate() {
+            for (index, bound) in bounds.iter().enumerate() {
                 let (below, above) = (bound - bound / 50, bound + bound / 50);
-                assert_eq!(buckets(&[below], bounds).counts[place], 1, "{below}");
-                assert_eq!(buckets(&[above], bounds).counts[place + 1], 1, "{above}");
+                assert_eq!(buckets(&[below], bounds).counts[index], 1, "{below}");
+                assert_eq!(buckets(&[above], bounds).counts[index + 1], 1, "{above}");
             }
         }
     }

@@ -96,8 +96,8 @@ impl Run {
 /// Each metric that all runs have.
 pub fn summaries(runs: &[Run]) -> BTreeMap<String, Summary> {
     let metrics = runs.first().map(Run::metrics).into_iter().flatten().enumerate();
-    let each = metrics.filter_map(|(place, (name, first))| {
-        let values: Option<Vec<f64>> = runs.iter().map(|run| Some(run.metrics()[place].1?.value)).collect();
+    let each = metrics.filter_map(|(index, (name, first))| {
+        let values: Option<Vec<f64>> = runs.iter().map(|run| Some(run.metrics()[index].1?.value)).collect();
         Some((name.to_owned(), summary(&values?, first?.unit)?))
     });
     each.collect()

@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn each_kind_is_found_by_its_place_and_written_by_its_name() {
-        for (place, kind) in Kind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, place);
+        for (index, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, index);
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
     }

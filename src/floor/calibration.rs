@@ -37,18 +37,18 @@ pub fn of(figures: &[Figure]) -> Calibration {
 
 /// The costs kept for this machine; `None` if there are none, or they cannot be read.
 pub fn load(machine: &Machine) -> Option<Calibration> {
-    read(&place(machine)?)
+    read(&path(machine)?)
 }
 
 /// The file for this machine; `None` without a cache folder.
-pub fn place(machine: &Machine) -> Option<PathBuf> {
-    Some(path(&user_folder()?, machine))
+pub fn path(machine: &Machine) -> Option<PathBuf> {
+    Some(path_in(&user_folder()?, machine))
 }
 
 /// Keeps the costs for this machine and returns the file. Of an old and a new cost the steadier one stays. Without a
 /// cache folder nothing is kept.
 pub fn store(costs: Calibration, machine: &Machine) -> io::Result<Option<PathBuf>> {
-    place(machine).map(|path| write(costs, &path)).transpose()
+    path(machine).map(|path| write(costs, &path)).transpose()
 }
 
 fn read(path: &Path) -> Option<Calibration> {
@@ -68,7 +68,7 @@ fn write(costs: Calibration, path: &Path) -> io::Result<PathBuf> {
 }
 
 /// `calibration/<key>.json` below the cache folder.
-fn path(folder: &Path, machine: &Machine) -> PathBuf {
+fn path_in(folder: &Path, machine: &Machine) -> PathBuf {
     folder.join("calibration").join(key(machine) + ".json")
 }
 
@@ -105,7 +105,7 @@ mod tests {
     fn the_steadier_of_two_costs_is_kept_and_read_back_exactly() {
         let folder = tempfile::tempdir().unwrap();
         let machine = Machine::examine();
-        let file = path(folder.path(), &machine);
+        let file = path_in(folder.path(), &machine);
         assert_eq!(read(&file), None);
         write(with(500.0, 0.02), &file).unwrap();
         write(with(900.0, 0.30), &file).unwrap();

@@ -163,8 +163,8 @@ impl Touching {
     /// Brings the code that touches and counts into memory: its own page faults would be counted, too.
     fn warm_up(&self) {
         let mut byte = 0_u8;
-        let place = self.mapping.as_ref().map_or(ptr::null_mut(), |mapping| self.first(mapping));
-        std::hint::black_box((place, self.stride()));
+        let index = self.mapping.as_ref().map_or(ptr::null_mut(), |mapping| self.first(mapping));
+        std::hint::black_box((index, self.stride()));
         // SAFETY: the one byte is ours.
         unsafe { touch(&raw mut byte, 0, 1, self.writes()) };
         FaultCounts::now();
@@ -183,10 +183,10 @@ impl Touching {
 /// # Safety
 /// Each place can be read, and written if `writes`.
 unsafe fn touch(first: *mut u8, stride: usize, times: u32, writes: bool) {
-    for place in 0..times as usize {
+    for index in 0..times as usize {
         // SAFETY: as the caller promises.
         unsafe {
-            let at = first.add(place * stride);
+            let at = first.add(index * stride);
             if writes {
                 at.write_volatile(1);
             } else {

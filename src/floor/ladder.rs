@@ -36,9 +36,9 @@ const HELLO: &str = "#include <stdio.h>\n\nint main() {\n  printf(\"hello world\
 /// corpus does not have.
 pub fn ladder(folder: &Path) -> Result<(Vec<Rung>, Vec<Missing>), FloorError> {
     let (mut rungs, mut missing) = of_corpus()?;
-    for ((name, place), rung) in [(PACKED, packed_rung(folder)), (RUNTIME, runtime_rung(folder))] {
+    for ((name, index), rung) in [(PACKED, packed_rung(folder)), (RUNTIME, runtime_rung(folder))] {
         match rung {
-            Ok(rung) => rungs.insert(place.min(rungs.len()), rung),
+            Ok(rung) => rungs.insert(index.min(rungs.len()), rung),
             Err(reason) => missing.push(lack(name, reason)),
         }
     }

@@ -180,7 +180,7 @@ impl<'f> Layers<'f> {
     /// Inserts a layer between the command and the dynamic C program: that program with the command's libraries. Asked
     /// for the list of libraries, the loader maps them and runs nothing (ld.so(8), `--list`). The difference between
     /// that time for the command and for the C program is the cost of the command's libraries.
-    fn libraries(&mut self, place: usize, loader: &Path, executable: &Path, (top, rung): (usize, &Rung)) {
+    fn libraries(&mut self, index: usize, loader: &Path, executable: &Path, (top, rung): (usize, &Rung)) {
         let listing = |file: &Path| {
             let argv = [loader.as_os_str(), OsStr::new("--list"), file.as_os_str()];
             SpawnedProgram::new(loader, &argv).and_then(|program| Spawn::executing(How::Vfork, program))
@@ -194,7 +194,7 @@ impl<'f> Layers<'f> {
             let name = format!("{} with the command's libraries, mapped", rung.name);
             let source = Ok(Source::Above(top, first, first + 1));
             let removes = "its libraries beyond libc".to_owned();
-            self.planned.insert(place, Planned { name, removes, source });
+            self.planned.insert(index, Planned { name, removes, source });
         }
     }
 

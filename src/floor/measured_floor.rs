@@ -36,7 +36,7 @@ pub struct FloorPlan {
 pub fn measure(plan: &FloorPlan, begins: &mut dyn FnMut(usize, Group)) -> Result<Floor, FloorError> {
     let folder = OwnFolder::temporary()?;
     let (rungs, missing) = ladder(folder.path())?;
-    let cpu = |place: usize| plan.cpus.as_ref().and_then(|cpus| cpus.cpus().get(place).copied());
+    let cpu = |index: usize| plan.cpus.as_ref().and_then(|cpus| cpus.cpus().get(index).copied());
     let pinned = Pinned::to(cpu(0))?;
     let command = if plan.command.is_empty() { None } else { Some(tried(plan)?) };
 
@@ -87,8 +87,8 @@ fn groups(
     floor: &mut Floor,
     begins: &mut dyn FnMut(usize, Group),
 ) -> Result<(), FloorError> {
-    for (place, group) in plan.groups.iter().enumerate() {
-        begins(place, *group);
+    for (index, group) in plan.groups.iter().enumerate() {
+        begins(index, *group);
         let part = match group {
             Group::Syscalls => survey.syscalls()?,
             Group::Processes => survey.processes()?,

@@ -17,8 +17,8 @@ pub struct UnitCosts {
 /// The costs that are kept for this machine, if they suffice for an estimate.
 pub fn kept(machine: &Machine) -> Option<UnitCosts> {
     let costs = calibration::load(machine).filter(Calibration::suffices)?;
-    let place = calibration::place(machine)?;
-    let source = format!("measured before, kept in {} (--recalibrate: measure again)", place.display());
+    let path = calibration::path(machine)?;
+    let source = format!("measured before, kept in {} (--recalibrate: measure again)", path.display());
     Some(UnitCosts { costs, source })
 }
 
@@ -39,12 +39,12 @@ pub fn measure(machine: &Machine, replace: bool) -> Result<UnitCosts, FloorError
 
 /// Stores the costs and says where, or why not.
 fn keep(costs: &Calibration, machine: &Machine, replace: bool) -> String {
-    if let (Some(place), true) = (calibration::place(machine), replace) {
+    if let (Some(path), true) = (calibration::path(machine), replace) {
         // Otherwise the steadier of old and new would stay. A missing file is no error.
-        let _ = fs::remove_file(place);
+        let _ = fs::remove_file(path);
     }
     match calibration::store(*costs, machine) {
-        Ok(Some(place)) => format!("measured just now, kept in {}", place.display()),
+        Ok(Some(path)) => format!("measured just now, kept in {}", path.display()),
         Ok(None) => {
             "measured just now, not kept: no cache folder (help: export FIRSTBYTE_CACHE=DIR)".to_owned()
         }

@@ -100,8 +100,8 @@ impl Shown {
     fn body(&mut self, format: AcceptedFormat, callbacks: Callbacks) -> Arc<[u8]> {
         let exposition = &self.exposition;
         let render = if format.open { callbacks.open } else { callbacks.older };
-        let place = usize::from(format.open) * 2 + usize::from(format.gzip);
-        let body = self.bodies[place].get_or_insert_with(|| {
+        let index = usize::from(format.open) * 2 + usize::from(format.gzip);
+        let body = self.bodies[index].get_or_insert_with(|| {
             let text = render(exposition).into_bytes();
             if format.gzip { compressed(&text).into() } else { text.into() }
         });

@@ -39,8 +39,8 @@ impl InOrder {
         let mut order: Vec<usize> = (0..grouped.len()).collect();
         order.sort_by(|a, b| grouped[*a].total_cmp(&grouped[*b]));
         let mut ranks = vec![0; grouped.len()];
-        order.iter().enumerate().for_each(|(rank, &place)| ranks[place] = rank);
-        let ascending: Vec<f64> = order.iter().map(|&place| grouped[place]).collect();
+        order.iter().enumerate().for_each(|(rank, &index)| ranks[index] = rank);
+        let ascending: Vec<f64> = order.iter().map(|&index| grouped[index]).collect();
         let offset = center - median(&ascending)?;
         Some(InOrder { times_drawn: vec![0; ranks.len()], ascending, ranks, offset })
     }
@@ -52,7 +52,7 @@ impl InOrder {
         let mut left = n;
         while left > 0 {
             let (first, length) = (rng.usize(..n), n.div_ceil(BLOCKS).min(left));
-            (first..first + length).for_each(|place| self.times_drawn[self.ranks[place % n]] += 1);
+            (first..first + length).for_each(|index| self.times_drawn[self.ranks[index % n]] += 1);
             left -= length;
         }
         median_of_drawn(&self.ascending, &self.times_drawn) + self.offset

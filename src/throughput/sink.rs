@@ -215,8 +215,8 @@ impl End {
                 (file, length)
             }
             End::Overwritten(file) => {
-                let place = file.stream_position()?; // shared with the program
-                (file, place)
+                let offset = file.stream_position()?; // shared with the program
+                (file, offset)
             }
             End::Cat(child, counters) => {
                 let bytes = Some(written(counters)?);
@@ -334,8 +334,8 @@ fn read(from: &mut File, look: bool, terminal: bool) -> io::Result<Received> {
             got = &kept;
         }
         if look {
-            let place = bytes % (Design::TEXT.len() + 1);
-            other |= got != &lines[place..place + got.len()];
+            let offset = bytes % (Design::TEXT.len() + 1);
+            other |= got != &lines[offset..offset + got.len()];
         }
         bytes += got.len();
     }

@@ -120,11 +120,11 @@ fn on_path(path: Result<&Startups, &&'static str>, id: ProgramId) -> Option<Watc
 }
 
 fn tree(tally: &Tally, results: &[WatchProgram]) -> Vec<WatchNode> {
-    let places: HashMap<ProgramId, usize> =
-        results.iter().enumerate().map(|(place, program)| (program.row, place)).collect();
+    let indices: HashMap<ProgramId, usize> =
+        results.iter().enumerate().map(|(index, program)| (program.row, index)).collect();
     let node = |node: &Node| {
         let Node { above, program, execs, startup_ns, cpu_ns } = *node;
-        WatchNode { above, program: places[&tally.programs.listed(program)], execs, startup_ns, cpu_ns }
+        WatchNode { above, program: indices[&tally.programs.listed(program)], execs, startup_ns, cpu_ns }
     };
     tally.tree.nodes.iter().map(node).collect()
 }

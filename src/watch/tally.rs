@@ -274,9 +274,9 @@ impl Tally {
             processes.flat_map(|process| [process.program, process.first.0]).collect();
         self.programs.move_rarest(&in_use, &mut self.memory);
 
-        let places = self.tree.merge(|id| self.programs.listed(id), &mut self.memory);
+        let indices = self.tree.merge(|id| self.programs.listed(id), &mut self.memory);
         for process in self.running.values_mut().chain(self.replaced.values_mut()) {
-            process.node = process.node.map(|node| places[node]);
+            process.node = process.node.map(|node| indices[node]);
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub(super) struct ProcessTree {
     pub(super) nodes: Vec<Node>,
     /// By the node above and the program.
-    places: HashMap<(Option<usize>, ProgramId), usize>,
+    indices: HashMap<(Option<usize>, ProgramId), usize>,
 }
 
 /// All executions of a program that programs of the node above have started.
@@ -32,7 +32,7 @@ impl ProcessTree {
         program: ProgramId,
         memory: &mut Memory,
     ) -> Option<usize> {
-        let known = self.places.get(&(above, program)).copied();
+        let known = self.indices.get(&(above, program)).copied();
         let node = match known {
             Some(node) => node,
             None if memory.take(NODE, "") => self.grow(above, program),
@@ -44,7 +44,7 @@ impl ProcessTree {
 
     fn grow(&mut self, above: Option<usize>, program: ProgramId) -> usize {
         let node = self.nodes.len();
-        self.places.insert((above, program), node);
+        self.indices.insert((above, program), node);
         self.nodes.push(Node { above, program, execs: 0, startup_ns: 0, cpu_ns: 0 });
         node
     }
@@ -57,20 +57,20 @@ impl ProcessTree {
     ) -> Vec<usize> {
         let old = std::mem::take(self);
         memory.give(NODE * old.nodes.len() as u64);
-        let mut places: Vec<usize> = Vec::with_capacity(old.nodes.len());
+        let mut indices: Vec<usize> = Vec::with_capacity(old.nodes.len());
 
         for node in old.nodes {
-            let (above, program) = (node.above.map(|above| places[above]), listed(node.program));
-            let known = self.places.get(&(above, program)).copied();
-            let place = known.unwrap_or_else(|| self.grow(above, program));
-            let sum = &mut self.nodes[place];
+            let (above, program) = (node.above.map(|above| indices[above]), listed(node.program));
+            let known = self.indices.get(&(above, program)).copied();
+            let index = known.unwrap_or_else(|| self.grow(above, program));
+            let sum = &mut self.nodes[index];
             sum.execs += node.execs;
             sum.startup_ns = sum.startup_ns.saturating_add(node.startup_ns);
             sum.cpu_ns = sum.cpu_ns.saturating_add(node.cpu_ns);
-            places.push(place);
+            indices.push(index);
         }
         memory.take(NODE * self.nodes.len() as u64, "");
-        places
+        indices
     }
 
     /// Adds what an execution, or a fork of it, has used.
@@ -110,9 +110,9 @@ mod tests {
         let below = [one, two].map(|above| tree.start(above, 4, &mut memory));
         tree.end(below[1], Nanos(3), Nanos(5));
 
-        let places =
+        let indices =
             tree.merge(|program| if program == 2 || program == 3 { 0 } else { program }, &mut memory);
-        assert_eq!(places, [0, 1, 1, 2, 2]);
+        assert_eq!(indices, [0, 1, 1, 2, 2]);
         let nodes: Vec<_> = tree.nodes.iter().map(|node| (node.above, node.program, node.execs)).collect();
         assert_eq!(nodes, [(None, 1, 1), (Some(0), 0, 2), (Some(1), 4, 2)]);
         assert_eq!(tree.nodes[2].cpu_ns, 5);

@@ -99,10 +99,10 @@ fn a_room_uses_exactly_the_rooms_that_the_table_lists() {
 
 #[test]
 fn a_room_stands_below_those_that_use_it() {
-    let place = |room: &str| ROOMS.iter().position(|(own, _)| *own == room);
+    let index = |room: &str| ROOMS.iter().position(|(own, _)| *own == room);
     for (room, below) in ROOMS {
         for used in below.split_whitespace() {
-            assert!(place(room) < place(used), "{used} must be listed below {room}, which uses it");
+            assert!(index(room) < index(used), "{used} must be listed below {room}, which uses it");
         }
     }
 }
@@ -113,7 +113,7 @@ fn no_files_use_each_other_in_a_circle() {
     for package in packages() {
         for circle in package.circles() {
             let files: Vec<String> =
-                circle.iter().map(|place| package.sources[*place].file.display().to_string()).collect();
+                circle.iter().map(|index| package.sources[*index].file.display().to_string()).collect();
             circles.push(format!("these files use each other, see CONTRIBUTING.md: {}", files.join(", ")));
         }
     }
@@ -187,7 +187,7 @@ impl Package {
     fn read(room: Option<&'static str>, folder: &str) -> Package {
         let sources = sources(Path::new(env!("CARGO_MANIFEST_DIR")), folder);
         let modules =
-            sources.iter().enumerate().map(|(place, source)| (source.module.clone(), place)).collect();
+            sources.iter().enumerate().map(|(index, source)| (source.module.clone(), index)).collect();
         Package { room, sources, modules }
     }
 

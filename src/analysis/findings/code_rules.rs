@@ -140,24 +140,24 @@ fn unnamed_part(run: &Evidence, cost: Nanos) -> Option<String> {
 fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
     let all = nodes[root].time;
     let mut called: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    for (place, node) in nodes.iter().enumerate().filter(|(_, node)| node.time >= NAMED * all) {
-        node.caller.into_iter().for_each(|caller| called[caller].push(place));
+    for (index, node) in nodes.iter().enumerate().filter(|(_, node)| node.time >= NAMED * all) {
+        node.caller.into_iter().for_each(|caller| called[caller].push(index));
     }
 
     let (mut open, mut times) = (vec![root], BTreeMap::<String, f64>::new());
-    while let Some(place) = open.pop() {
-        let (time, name) = (nodes[place].time, nodes[place].frame.function.as_deref());
-        let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
+    while let Some(index) = open.pop() {
+        let (time, name) = (nodes[index].time, nodes[index].frame.function.as_deref());
+        let inside: f64 = called[index].iter().map(|inner| nodes[*inner].time).sum();
         let interprets = name.is_some_and(interprets);
         let is_entry = name.is_none_or(is_entry);
         // other findings have the loader's time, but not that of the initialisers that it calls
-        let is_loader = is_loader(&nodes[place].frame.module);
-        if place == root
+        let is_loader = is_loader(&nodes[index].frame.module);
+        if index == root
             || is_loader
             || is_entry && inside > 0.0
             || time >= MAX_SHARE * all && inside >= DIVIDED * time && !interprets
         {
-            open.extend(&called[place]);
+            open.extend(&called[index]);
             let itself = name.filter(|_| is_entry && !is_loader && time - inside >= MAX_SHARE * all);
             if let Some(name) = itself {
                 *times.entry(format!("`{name}` itself")).or_default() += time - inside;
@@ -180,24 +180,24 @@ const NATIVE: f64 = 0.25;
 /// The native function that takes the longest, with all that it calls, of those that the interpreted program calls: a parser
 /// of JSON, for example. Functions in the interpreter's own file, and those that call it again, belong to it.
 fn native_part(nodes: &[Node], root: usize) -> Option<(String, Nanos)> {
-    let name = |place: usize| nodes[place].frame.function.as_deref();
-    let callers = |place: usize| std::iter::successors(nodes[place].caller, |caller| nodes[*caller].caller);
-    let is_interpreter = |place: usize| name(place).is_some_and(interprets);
-    let is_inside = |place: &usize| {
-        let interpreter = callers(*place).find(|caller| is_interpreter(*caller));
-        interpreter.is_some_and(|caller| nodes[caller].frame.module != nodes[*place].frame.module)
-            && callers(*place).last() == Some(root)
+    let name = |index: usize| nodes[index].frame.function.as_deref();
+    let callers = |index: usize| std::iter::successors(nodes[index].caller, |caller| nodes[*caller].caller);
+    let is_interpreter = |index: usize| name(index).is_some_and(interprets);
+    let is_inside = |index: &usize| {
+        let interpreter = callers(*index).find(|caller| is_interpreter(*caller));
+        interpreter.is_some_and(|caller| nodes[caller].frame.module != nodes[*index].frame.module)
+            && callers(*index).last() == Some(root)
     };
-    let interpreters = (0..nodes.len()).filter(|place| is_interpreter(*place));
+    let interpreters = (0..nodes.len()).filter(|index| is_interpreter(*index));
     let call_it: BTreeSet<&str> = interpreters.flat_map(callers).filter_map(name).collect();
 
     let mut times: BTreeMap<&str, (f64, Reverse<usize>)> = BTreeMap::new();
-    for place in (0..nodes.len()).filter(is_inside) {
-        let Some(own) = name(place).filter(|own| !call_it.contains(own) && !interprets(own)) else {
+    for index in (0..nodes.len()).filter(is_inside) {
+        let Some(own) = name(index).filter(|own| !call_it.contains(own) && !interprets(own)) else {
             continue;
         };
-        if callers(place).all(|caller| name(caller) != Some(own)) {
-            times.entry(own).or_insert((0.0, Reverse(place))).0 += nodes[place].time;
+        if callers(index).all(|caller| name(caller) != Some(own)) {
+            times.entry(own).or_insert((0.0, Reverse(index))).0 += nodes[index].time;
         }
     }
     let (name, (time, _)) =

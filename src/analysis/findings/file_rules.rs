@@ -65,9 +65,9 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
 pub(super) fn programs_of(loads: &[Load], path: &str) -> Nanos {
     let of_file = |load: &&Load| load.runtime == FILE && load.path() == path;
     let longest = loads.iter().filter(of_file).max_by_key(|load| load.total);
-    let place = longest.and_then(|longest| loads.iter().position(|load| std::ptr::eq(load, longest)));
-    place.map_or(Nanos(0), |place| {
-        let inside: Vec<&Load> = loads[place..].iter().filter(|load| load.is_file()).collect();
+    let index = longest.and_then(|longest| loads.iter().position(|load| std::ptr::eq(load, longest)));
+    index.map_or(Nanos(0), |index| {
+        let inside: Vec<&Load> = loads[index..].iter().filter(|load| load.is_file()).collect();
         Nanos(inside[0].total.0.saturating_sub(without_programs(&inside).0))
     })
 }
@@ -95,8 +95,8 @@ fn is_last_script(run: &Evidence, load: &Load) -> bool {
     let mut executions = run.account.processes.iter().flat_map(|process| &process.execs);
     let is_script = executions.any(|exec| is_code(load.path(), &exec.executed, Some(&exec.path)));
 
-    let place = run.loads.iter().position(|other| std::ptr::eq(other, load)).unwrap_or_default();
-    let beside = run.loads[place + 1..].iter().take_while(|other| other.depth >= load.depth);
+    let index = run.loads.iter().position(|other| std::ptr::eq(other, load)).unwrap_or_default();
+    let beside = run.loads[index + 1..].iter().take_while(|other| other.depth >= load.depth);
     is_script && !beside.into_iter().any(|other| other.depth == load.depth && other.runtime == FILE)
 }
 
@@ -150,12 +150,12 @@ fn started(loads: &[Load]) -> BTreeMap<&str, Started<'_>> {
     let loads: Vec<&Load> = loads.iter().filter(|load| load.is_file()).collect();
     let mut programs: BTreeMap<&str, Started> = BTreeMap::new();
     let mut outside: Option<(u32, &str)> = None;
-    for (place, load) in loads.iter().enumerate() {
+    for (index, load) in loads.iter().enumerate() {
         outside = outside.filter(|(depth, _)| load.depth > *depth);
         if load.runtime != EXECUTABLE || load.depth == 0 {
             continue;
         }
-        let own = without_programs(&loads[place..]);
+        let own = without_programs(&loads[index..]);
         if let Some((_, name)) = outside {
             let nested = programs.entry(name).or_default().nested.entry(&load.unit).or_default();
             *nested = *nested + own;

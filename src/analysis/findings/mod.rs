@@ -168,9 +168,9 @@ const CAUSES: [(&str, &str); 2] = [("uncompiled-python", "reported"), ("programs
 
 /// A cause that has at least half of what it lengthens stands before it.
 fn causes_first(all: &mut Vec<Finding>) {
-    let place = |all: &[Finding], rule| all.iter().position(|finding| finding.rule == rule);
+    let index = |all: &[Finding], rule| all.iter().position(|finding| finding.rule == rule);
     for (cause, lengthened) in CAUSES {
-        let (Some(cause), Some(lengthened)) = (place(all, cause), place(all, lengthened)) else { continue };
+        let (Some(cause), Some(lengthened)) = (index(all, cause), index(all, lengthened)) else { continue };
         if lengthened < cause && all[cause].cost.0 * 2 >= all[lengthened].cost.0 {
             let cause = all.remove(cause);
             all.insert(lengthened, cause);
@@ -185,8 +185,8 @@ fn why_before_when(all: &mut Vec<Finding>) {
     let says_why = |finding: &Finding| {
         finding.cost >= when.cost || finding.rule != "preempted" && finding.cost.0 * 2 >= when.cost.0
     };
-    let place = all.iter().position(|finding| !says_why(finding)).unwrap_or(all.len());
-    all.insert(place, when);
+    let index = all.iter().position(|finding| !says_why(finding)).unwrap_or(all.len());
+    all.insert(index, when);
 }
 
 /// Removes findings of which others explain most. `running` is the part of the time in which no other thread had the

@@ -137,17 +137,17 @@ pub(super) fn package(path: &str) -> &str {
 /// Where the name of a package begins behind a folder with the version of a language, as in `/usr/lib/python3.11/`,
 /// `/usr/share/perl/5.36.0/` and `/usr/lib/ruby/3.1.0/`.
 fn of_version(path: &str) -> Option<usize> {
-    let (mut place, mut before, mut behind) = (0, "", None);
+    let (mut index, mut before, mut behind) = (0, "", None);
     for part in path.split_inclusive('/') {
-        place += part.len();
+        index += part.len();
         let (name, version) = part.split_at(part.find(|c: char| c.is_ascii_digit()).unwrap_or(part.len()));
         let is_version =
             version.contains('.') && version.chars().all(|c| c.is_ascii_digit() || "./".contains(c));
         let of_language = LANGUAGES.contains(&name) || name.is_empty() && LANGUAGES.contains(&before);
         if part.ends_with('/')
-            && (is_version && of_language || behind == Some(place - part.len()) && part == "__pycache__/")
+            && (is_version && of_language || behind == Some(index - part.len()) && part == "__pycache__/")
         {
-            behind = Some(place);
+            behind = Some(index);
         }
         before = part.trim_end_matches('/');
     }

@@ -178,25 +178,25 @@ impl<'s> Waited<'s> {
             Some(What::Call { name, file, .. }) => (&**name, file.as_deref()),
             _ => (reason.name(), None),
         };
-        let place = file.map_or(String::new(), |file| format!(", the longest on `{file}`"));
+        let longest = file.map_or(String::new(), |file| format!(", the longest on `{file}`"));
         match (end, reason) {
             (End::Reader, _) => format!(
                 "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
                  firstbyte reads here. A reader that is faster or slower changes this time."
             ),
             (End::Timeout, _) => format!(
-                "The program waits until the timeout of `{name}` expires ({times}{place}). No event ends this wait: a \
+                "The program waits until the timeout of `{name}` expires ({times}{longest}). No event ends this wait: a \
                  shorter timeout does."
             ),
             (End::Unseen, _) => format!(
-                "The program waits in `{name}` ({times}{place}). What ends this wait is only seen with bpf."
+                "The program waits in `{name}` ({times}{longest}). What ends this wait is only seen with bpf."
             ),
             (_, Reason::Exec) => format!(
                 "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, \
                  or moves the process to a processor that has less to do. Measure on a quieter machine."
             ),
             _ => format!(
-                "The program waits for {} ({times}{place}), and no thread of it ends this wait: another program, a \
+                "The program waits for {} ({times}{longest}), and no thread of it ends this wait: another program, a \
                  device, the network or a timer does.",
                 reason.name()
             ),

@@ -118,8 +118,8 @@ fn shown_all(run: &Evidence, runtime: AskedRuntime, together: &[&Load], loads: &
 
 /// The loads directly inside another one.
 fn inside<'l>(around: &Load, loads: &[&'l Load]) -> Vec<&'l Load> {
-    let place = loads.iter().position(|load| std::ptr::eq(*load, around));
-    let after = loads.iter().skip(place.map_or(loads.len(), |place| place + 1));
+    let index = loads.iter().position(|load| std::ptr::eq(*load, around));
+    let after = loads.iter().skip(index.map_or(loads.len(), |index| index + 1));
     after
         .copied()
         .take_while(|load| load.depth > around.depth)
@@ -142,12 +142,12 @@ fn shown(run: &Evidence, load: &Load, loads: &[&Load]) -> String {
     let large = parts.iter().filter(|part| part.total.0.saturating_mul(10) >= load.total.0).take(3);
     let large: Vec<String> =
         large.map(|part| format!("`{}` {}", part.unit, run.scaled(part.total))).collect();
-    let place = if std::ptr::eq(around, load) { String::new() } else { format!(", in `{}`", around.unit) };
-    let of_it = match (large.is_empty(), place.is_empty()) {
+    let within = if std::ptr::eq(around, load) { String::new() } else { format!(", in `{}`", around.unit) };
+    let of_it = match (large.is_empty(), within.is_empty()) {
         (true, true) => String::new(),
-        (true, false) => format!(" (nearly all of it{place})"),
+        (true, false) => format!(" (nearly all of it{within})"),
         (false, true) => format!(" (of it {})", large.join(", ")),
-        (false, false) => format!(" (of it{place}: {})", large.join(", ")),
+        (false, false) => format!(" (of it{within}: {})", large.join(", ")),
     };
     format!("`{}` {}{of_it}", load.unit, run.scaled(load.total))
 }
@@ -211,9 +211,9 @@ pub(super) fn site_customization(run: &Evidence) -> Option<Finding> {
         .loads
         .iter()
         .find(|load| load.runtime == FILE && load.unit.split('.').next() == Some(&longest.unit));
-    let place = file.map_or(String::new(), |file| format!(" (`{}`)", file.path()));
+    let file = file.map_or(String::new(), |file| format!(" (`{}`)", file.path()));
     let text = format!(
-        "Python imports `{}`{place} at each start, before any program. Move what it does to the programs that need it.",
+        "Python imports `{}`{file} at each start, before any program. Move what it does to the programs that need it.",
         longest.unit
     );
     Some(Finding::new("site-customization", run.scaled(longest.total), text))

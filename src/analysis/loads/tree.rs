@@ -12,38 +12,38 @@ pub(super) fn arranged(mut rows: Vec<Row>, needed: impl Fn(&str) -> Rc<[String]>
     under_those_that_need_them(&mut rows, needed);
     let mut totals: Vec<Nanos> = rows.iter().map(|row| row.own).collect();
     let mut inside: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
-    for (place, row) in rows.iter().enumerate().rev() {
-        inside.entry(row.around).or_default().push(place);
+    for (index, row) in rows.iter().enumerate().rev() {
+        inside.entry(row.around).or_default().push(index);
         if let Some(around) = row.around {
-            totals[around] = totals[around] + totals[place];
+            totals[around] = totals[around] + totals[index];
         }
     }
 
     let mut loads = Vec::with_capacity(rows.len());
     let mut waiting: Vec<(usize, u32)> = roots(&inside);
-    while let Some((place, depth)) = waiting.pop() {
-        loads.push(load(&rows[place], totals[place], depth));
-        let nested = inside.get(&Some(place)).into_iter().flatten();
-        waiting.extend(nested.map(|place| (*place, depth + 1)));
+    while let Some((index, depth)) = waiting.pop() {
+        loads.push(load(&rows[index], totals[index], depth));
+        let nested = inside.get(&Some(index)).into_iter().flatten();
+        waiting.extend(nested.map(|index| (*index, depth + 1)));
     }
     loads
 }
 
 fn roots(inside: &HashMap<Option<usize>, Vec<usize>>) -> Vec<(usize, u32)> {
-    inside.get(&None).into_iter().flatten().map(|place| (*place, 0)).collect()
+    inside.get(&None).into_iter().flatten().map(|index| (*index, 0)).collect()
 }
 
 /// A library is brought in by the first file of its process that needs it. `LD_PRELOAD` and `dlopen` bring in others.
 fn under_those_that_need_them(rows: &mut [Row], needed: impl Fn(&str) -> Rc<[String]>) {
     let mut first: HashMap<(usize, String), usize> = HashMap::new();
-    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.origin != LoadOrigin::File) {
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.origin != LoadOrigin::File) {
         for name in needed(&row.path).iter() {
-            first.entry((row.program, name.clone())).or_insert(place);
+            first.entry((row.program, name.clone())).or_insert(index);
         }
     }
-    for (place, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.origin == LoadOrigin::Library) {
+    for (index, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.origin == LoadOrigin::Library) {
         let around = first.get(&(row.program, file_name(&row.path).to_owned()));
-        row.around = around.copied().filter(|around| *around < place).or(row.around);
+        row.around = around.copied().filter(|around| *around < index).or(row.around);
     }
 }
 

@@ -265,8 +265,8 @@ fn flatten(growing: Growing, caller: Option<usize>, least: f64, all: &mut Vec<No
             continue;
         }
         all.push(Node { caller, frame, time: node.time });
-        let place = all.len() - 1;
-        flatten(node, Some(place), least, all);
+        let index = all.len() - 1;
+        flatten(node, Some(index), least, all);
     }
 }
 

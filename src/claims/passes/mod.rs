@@ -102,8 +102,8 @@ pub fn measure<'m>(
     gather::skipped(&mut session.evidence, needs, &session.skipped);
 
     let due: Vec<&Pass> = PASSES.iter().filter(|pass| needs.quantities().any(pass.serves)).collect();
-    for (place, pass) in due.iter().enumerate() {
-        announce(place + 1, due.len(), pass.name);
+    for (index, pass) in due.iter().enumerate() {
+        announce(index + 1, due.len(), pass.name);
         if let Err(lack) = (pass.run)(&mut session) {
             let served = needs.quantities().filter(|quantity| (pass.serves)(*quantity));
             served.for_each(|quantity| session.evidence.lack(quantity, lack.clone()));

@@ -142,17 +142,17 @@ impl CommandArgs {
         }
 
         let mut benchmarks = Vec::new();
-        for (place, command) in self.commands.iter().enumerate() {
+        for (index, command) in self.commands.iter().enumerate() {
             for assignment in &assignments {
-                let at = Slot { command: place, benchmark: benchmarks.len(), of: all };
-                let name_place = if given == all { at.benchmark } else { place };
+                let at = Slot { command: index, benchmark: benchmarks.len(), of: all };
+                let name_index = if given == all { at.benchmark } else { index };
                 let mut benchmark = Benchmark::of(&replaced(command, assignment), interpreter)?;
                 benchmark.parameters.clone_from(assignment);
                 benchmark.output = self.own("output", outputs, at)?.cloned().unwrap_or_default();
                 benchmark.set(&self.variables(environments, at)?);
 
                 let has_own = self.common_variables(environments, all).is_none();
-                benchmark.name = match self.names.get(name_place) {
+                benchmark.name = match self.names.get(name_index) {
                     Some(name) => replaced(name, assignment),
                     None => benchmark.own_name(command, has_own),
                 };
@@ -260,8 +260,8 @@ fn position(
     interpreter: &Interpreter,
 ) -> Result<usize, String> {
     let named = benchmarks.iter().position(|b| b.command == command || b.name == command);
-    if let Some(place) = named {
-        return Ok(place);
+    if let Some(index) = named {
+        return Ok(index);
     }
     benchmarks.push(Benchmark::of(command, interpreter)?);
     Ok(benchmarks.len() - 1)
@@ -269,11 +269,11 @@ fn position(
 
 /// Adds numbers to equal names: results are found by name, also when files are compared later.
 fn make_unique(benchmarks: &mut [Benchmark]) {
-    for place in 0..benchmarks.len() {
-        let (earlier, rest) = benchmarks.split_at_mut(place);
+    for index in 0..benchmarks.len() {
+        let (earlier, rest) = benchmarks.split_at_mut(index);
         let name = rest[0].name.clone();
         let taken = |name: &str| earlier.iter().any(|benchmark| benchmark.name == name);
-        let free = (2..=place + 2).map(|n| format!("{name} ({n})")).find(|name| !taken(name));
+        let free = (2..=index + 2).map(|n| format!("{name} ({n})")).find(|name| !taken(name));
         if taken(&name) {
             rest[0].name = free.unwrap_or(name);
         }

@@ -113,14 +113,14 @@ fn add_steps(
     categories: &[CategoryHandle; 5],
 ) {
     for step in &thread.steps {
-        let place = WorkKind::ALL.iter().position(|kind_| *kind_ == kind(&step.what)).unwrap_or_default();
-        let category = categories[place];
+        let index = WorkKind::ALL.iter().position(|kind_| *kind_ == kind(&step.what)).unwrap_or_default();
+        let category = categories[index];
         let (name, what) = (name(&step.what), step.what.title());
         let marker =
             TextMarker { name: profile.intern_string(&name), text: profile.intern_string(&what), category };
         let end = Nanos(step.start.0.saturating_add(step.elapsed.0));
         profile.add_marker(track, MarkerTiming::Interval(at(step.start), at(end)), marker);
-        add_sample(profile, track, step, category, [WorkKind::ALL[place].title(), &name, &what]);
+        add_sample(profile, track, step, category, [WorkKind::ALL[index].title(), &name, &what]);
     }
 }
 

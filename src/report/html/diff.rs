@@ -34,9 +34,9 @@ pub(crate) fn section(measured: &[&Measurement], traced: &[&TraceProgram]) -> Op
     Some((section, packed(&subjects)))
 }
 
-fn of_trace(place: usize, traced: &TraceProgram) -> ProgramSummary {
+fn of_trace(index: usize, traced: &TraceProgram) -> ProgramSummary {
     let label = format!("{} (traced)", visible(traced.label()));
-    ProgramSummary { label, phases: Vec::new(), counts: Vec::new(), trace: Some(place) }
+    ProgramSummary { label, phases: Vec::new(), counts: Vec::new(), trace: Some(index) }
 }
 
 fn of_measurement(m: &Measurement, all: &[&Measurement]) -> ProgramSummary {

@@ -65,14 +65,14 @@ pub(super) fn figures(ratio: &Ratio) -> String {
 fn drawn(title: String, note: &str, all: Vec<Judged>) -> Option<Forest> {
     let axis = Axis::of(&all)?;
     let row = |judged: Judged| ForestRow {
-        low: axis.place(judged.ratio.low),
-        ratio: axis.place(judged.ratio.ratio),
-        high: axis.place(judged.ratio.high),
+        low: axis.position(judged.ratio.low),
+        ratio: axis.position(judged.ratio.ratio),
+        high: axis.position(judged.ratio.high),
         name: judged.name,
         verdict: judged.verdict,
         text: judged.text,
     };
-    let (ticks, one) = (axis.ticks(), axis.place(1.0));
+    let (ticks, one) = (axis.ticks(), axis.position(1.0));
     let rows = all.into_iter().map(row).collect();
     Some(Forest { title, rows, ticks, one, note: note.to_owned() })
 }
@@ -100,7 +100,7 @@ impl Axis {
         (!all.is_empty()).then_some(Axis { from, to: to.max(from * 1.01) })
     }
 
-    fn place(&self, ratio: f64) -> f64 {
+    fn position(&self, ratio: f64) -> f64 {
         let share = (ratio.max(SMALLEST) / self.from).ln() / (self.to / self.from).ln();
         rounded(MARGIN + share.clamp(0.0, 1.0) * (100.0 - 2.0 * MARGIN))
     }
@@ -111,9 +111,9 @@ impl Axis {
         let within = round.filter(|tick| (self.from..=self.to).contains(tick));
         let mut ticks: Vec<(f64, String)> = Vec::new();
         for ratio in [1.0, self.from, self.to].into_iter().chain(within) {
-            let place = self.place(ratio);
-            if ticks.iter().all(|(other, _)| (other - place).abs() >= MIN_DISTANCE_PERCENT) {
-                ticks.push((place, fine_ratio(ratio)));
+            let position = self.position(ratio);
+            if ticks.iter().all(|(other, _)| (other - position).abs() >= MIN_DISTANCE_PERCENT) {
+                ticks.push((position, fine_ratio(ratio)));
             }
         }
         ticks
@@ -146,7 +146,7 @@ mod tests {
     fn odd_ratios_have_a_place() {
         let odd = vec![judged(0.0, f64::INFINITY, f64::INFINITY), judged(-1.0, 0.0, 1e9)];
         let forest = drawn(String::new(), "", odd).unwrap();
-        let places = forest.rows.iter().flat_map(|row| [row.low, row.ratio, row.high]);
-        assert!(places.into_iter().all(|place| (0.0..=100.0).contains(&place)), "{forest:?}");
+        let positions = forest.rows.iter().flat_map(|row| [row.low, row.ratio, row.high]);
+        assert!(positions.into_iter().all(|position| (0.0..=100.0).contains(&position)), "{forest:?}");
     }
 }

@@ -170,10 +170,10 @@ fn class_of(number: bool) -> Option<&'static str> {
 }
 
 fn row(row: &Row, table: &Table) -> Markup {
-    let is_number = |place: usize| table.columns.get(place).is_some_and(|column| column.number);
+    let is_number = |index: usize| table.columns.get(index).is_some_and(|column| column.number);
     html! {
         tr data-cache=[row.cache] {
-            @for (place, each) in row.cells.iter().enumerate() { (cell(each, is_number(place))) }
+            @for (index, each) in row.cells.iter().enumerate() { (cell(each, is_number(index))) }
         }
     }
 }
@@ -227,8 +227,8 @@ fn forest(forest: &Forest) -> Markup {
                 li aria-hidden="true" {
                     span class="name" {}
                     svg class="axis" height="18" {
-                        @for (place, text) in &forest.ticks {
-                            text x={ (display(place)) "%" } y="13" text-anchor="middle" { (text) }
+                        @for (position, text) in &forest.ticks {
+                            text x={ (display(position)) "%" } y="13" text-anchor="middle" { (text) }
                         }
                     }
                     span class="value" {}

@@ -195,8 +195,8 @@ impl TimelineColumns {
         let threads = threads(traced);
         let mut spans: Vec<(usize, TraceSpan)> = Vec::with_capacity(traced.spans.len());
         for span in &traced.spans {
-            let place = threads.iter().position(|(pid, tid, _)| (*pid, *tid) == (span.pid, span.tid));
-            spans.push((place.unwrap_or_default(), span.clone()));
+            let index = threads.iter().position(|(pid, tid, _)| (*pid, *tid) == (span.pid, span.tid));
+            spans.push((index.unwrap_or_default(), span.clone()));
         }
 
         // of two that begin together, the longer one contains the other
@@ -274,15 +274,15 @@ impl TimelineColumns {
 #[derive(Default)]
 struct Strings {
     all: Vec<String>,
-    places: HashMap<String, usize>,
+    indices: HashMap<String, usize>,
 }
 
 impl Strings {
     fn index(&mut self, text: &str) -> usize {
-        if let Some(place) = self.places.get(text) {
-            return *place;
+        if let Some(index) = self.indices.get(text) {
+            return *index;
         }
-        self.places.insert(text.to_owned(), self.all.len());
+        self.indices.insert(text.to_owned(), self.all.len());
         self.all.push(visible(text));
         self.all.len() - 1
     }

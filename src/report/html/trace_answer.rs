@@ -146,10 +146,10 @@ fn worked(pieces: &[&TracePiece]) -> u64 {
 }
 
 fn actor(name: &str, pieces: &[&TracePiece], total: u64) -> BarRow {
-    let place = |ns: u64| 100.0 * ns.min(total) as f64 / total.max(1) as f64;
+    let position = |ns: u64| 100.0 * ns.min(total) as f64 / total.max(1) as f64;
     let mut drawn: Vec<(f64, f64)> = Vec::new();
     for piece in pieces {
-        let (from, to) = (place(piece.from_ns), place(piece.to_ns));
+        let (from, to) = (position(piece.from_ns), position(piece.to_ns));
         match drawn.last_mut() {
             Some((_, end)) if from - *end < SEEN => *end = end.max(to),
             _ => drawn.push((from, to)),

@@ -10,7 +10,7 @@ pub(crate) const MIN_SAMPLES: usize = 8;
 pub(crate) fn sparkline(samples: &[f64], range: [f64; 2], width: usize) -> String {
     let mut counts = vec![0_usize; width.max(1)];
     for sample in samples {
-        if let Some(count) = place(*sample, range, counts.len()).and_then(|place| counts.get_mut(place)) {
+        if let Some(count) = bin(*sample, range, counts.len()).and_then(|bin| counts.get_mut(bin)) {
             *count += 1;
         }
     }
@@ -22,7 +22,7 @@ pub(crate) fn sparkline(samples: &[f64], range: [f64; 2], width: usize) -> Strin
 
 /// The part in which a sample is; `None` outside of the range.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to the number of parts")]
-fn place(sample: f64, [from, to]: [f64; 2], parts: usize) -> Option<usize> {
+fn bin(sample: f64, [from, to]: [f64; 2], parts: usize) -> Option<usize> {
     if !(from..=to).contains(&sample) {
         return None;
     }

@@ -198,14 +198,14 @@ pub(crate) fn has_first_output(document: &WatchDocument) -> bool {
 
 /// As many columns as there is room for, without these.
 fn columns_for(width: usize, unknown: &[usize]) -> Vec<&'static Column> {
-    let mut places: Vec<usize> = (0..COLUMNS.len()).filter(|place| !unknown.contains(place)).collect();
+    let mut indices: Vec<usize> = (0..COLUMNS.len()).filter(|index| !unknown.contains(index)).collect();
     for least in LEAST {
-        let used: usize = places.iter().map(|place| COLUMNS[*place].width).sum();
+        let used: usize = indices.iter().map(|index| COLUMNS[*index].width).sum();
         if used + NARROWEST_NAME > width {
-            places.retain(|place| *place != least);
+            indices.retain(|index| *index != least);
         }
     }
-    places.into_iter().map(|place| &COLUMNS[place]).collect()
+    indices.into_iter().map(|index| &COLUMNS[index]).collect()
 }
 
 /// What a reader must know of the figures.

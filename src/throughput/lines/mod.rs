@@ -51,7 +51,7 @@ impl Lines {
     /// after `count` lines even in its middle, as with `yes TEXT | head -n N`.
     pub fn new(text: &[u8], count: u64) -> Lines {
         let line = [text, b"\n"].concat();
-        let ends = || line.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(place, _)| place + 1);
+        let ends = || line.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(index, _)| index + 1);
         let in_text = ends().count() as u64;
         let begun = usize::try_from(count % in_text).ok().and_then(|lines| ends().nth(lines.checked_sub(1)?));
         let total = line.len() as u128 * u128::from(count / in_text) + begun.unwrap_or(0) as u128;

@@ -71,7 +71,7 @@ impl Source {
     pub(super) fn parse(file: &Path, module: Names, text: &str) -> Source {
         let mut reader = Reader {
             tokens: tokens(text),
-            place: 0,
+            index: 0,
             depth: 0,
             inner: Vec::new(),
             source: Source {
@@ -99,7 +99,7 @@ impl Source {
 /// Goes through the tokens of one file.
 struct Reader {
     tokens: Vec<String>,
-    place: usize,
+    index: usize,
     depth: usize,
     /// The modules within the file that enclose the current token, each with the depth of its braces.
     inner: Vec<(String, usize)>,
@@ -108,16 +108,16 @@ struct Reader {
 
 impl Reader {
     fn read(&mut self) {
-        while self.place < self.tokens.len() {
+        while self.index < self.tokens.len() {
             match self.token(0) {
                 "#" if self.token(1) == "[" => self.attribute(),
                 "mod" if self.token(2) == "{" => {
                     self.depth += 1;
                     self.inner.push((self.token(1).to_owned(), self.depth));
-                    self.place += 3;
+                    self.index += 3;
                 }
                 "use" => {
-                    self.place += 1;
+                    self.index += 1;
                     self.tree(&Names::new());
                 }
                 _ if self.begins_path() => {
@@ -129,10 +129,10 @@ impl Reader {
         }
     }
 
-    fn note(&mut self, places: Range<usize>) {
-        for place in places.filter(|place| is_name(&self.tokens[*place])) {
-            let word = self.tokens[place].clone();
-            if self.tokens.get(place + 1).is_some_and(|next| next == "!") {
+    fn note(&mut self, indices: Range<usize>) {
+        for index in indices.filter(|index| is_name(&self.tokens[*index])) {
+            let word = self.tokens[index].clone();
+            if self.tokens.get(index + 1).is_some_and(|next| next == "!") {
                 self.source.words.insert(format!("{word}!"));
             }
             self.source.words.insert(word);
@@ -140,12 +140,12 @@ impl Reader {
     }
 
     fn token(&self, further: usize) -> &str {
-        self.tokens.get(self.place + further).map_or("", String::as_str)
+        self.tokens.get(self.index + further).map_or("", String::as_str)
     }
 
     /// Skips one token and counts braces.
     fn pass(&mut self) {
-        self.note(self.place..self.place + 1);
+        self.note(self.index..self.index + 1);
         match self.token(0) {
             "{" => self.depth += 1,
             "}" => {
@@ -154,22 +154,22 @@ impl Reader {
             }
             _ => {}
         }
-        self.place += 1;
+        self.index += 1;
     }
 
     /// Reads an attribute. An item that it reserves for tests is skipped.
     fn attribute(&mut self) {
-        let begin = self.place;
-        self.place += 1;
+        let begin = self.index;
+        self.index += 1;
         self.pass_group("[", "]");
-        self.note(begin..self.place);
-        let attribute = &self.tokens[begin..self.place];
+        self.note(begin..self.index);
+        let attribute = &self.tokens[begin..self.index];
         let is = |name: &str| attribute.iter().any(|token| token == name);
         if !is("cfg") || !is("test") || is("not") {
             return;
         }
         while self.token(0) == "#" {
-            self.place += 1;
+            self.index += 1;
             self.pass_group("[", "]");
         }
         let is_import = self.token(0) == "use";
@@ -177,7 +177,7 @@ impl Reader {
             let name = self.token(1).to_owned();
             self.source.test_modules.push(name);
         }
-        while self.place < self.tokens.len() {
+        while self.index < self.tokens.len() {
             match self.token(0) {
                 ";" => break,
                 "(" => self.pass_group("(", ")"),
@@ -188,20 +188,20 @@ impl Reader {
                         return;
                     }
                 }
-                _ => self.place += 1,
+                _ => self.index += 1,
             }
         }
-        self.place += 1;
+        self.index += 1;
     }
 
     /// Skips from an opening bracket to behind its closing bracket.
     fn pass_group(&mut self, open: &str, close: &str) {
         let mut depth = 0;
-        while self.place < self.tokens.len() {
+        while self.index < self.tokens.len() {
             let token = self.token(0);
             depth += usize::from(token == open);
             let closes = token == close;
-            self.place += 1;
+            self.index += 1;
             if closes {
                 depth -= 1;
                 if depth == 0 {
@@ -214,52 +214,52 @@ impl Reader {
     fn begins_path(&self) -> bool {
         let begins = matches!(self.token(0), "crate" | "super" | "self" | "firstbyte")
             || self.token(0).starts_with("firstbyte_");
-        let within = self.place > 0 && self.tokens[self.place - 1] == "::";
+        let within = self.index > 0 && self.tokens[self.index - 1] == "::";
         begins && !within && self.token(1) == "::"
     }
 
     /// The names of a path, up to the first token that is not a name.
     fn names(&mut self) -> Names {
-        let begin = self.place;
+        let begin = self.index;
         let mut names = Names::new();
         while is_name(self.token(0)) {
             names.push(self.token(0).to_owned());
-            self.place += 1;
+            self.index += 1;
             if self.token(0) != "::" || !is_name(self.token(1)) {
                 break;
             }
-            self.place += 1;
+            self.index += 1;
         }
-        self.note(begin..self.place);
+        self.note(begin..self.index);
         names
     }
 
     /// Reads a tree of imports below `prefix`. Every leaf is a path.
     fn tree(&mut self, prefix: &[String]) {
         if self.token(0) == "::" {
-            self.place += 1;
+            self.index += 1;
         }
         let mut names = prefix.to_vec();
         names.extend(self.names());
         if self.token(0) == "::" {
-            self.place += 1;
+            self.index += 1;
         }
         match self.token(0) {
             "{" => {
-                self.place += 1;
-                while self.token(0) != "}" && self.place < self.tokens.len() {
+                self.index += 1;
+                while self.token(0) != "}" && self.index < self.tokens.len() {
                     self.tree(&names);
-                    self.place += usize::from(self.token(0) == ",");
+                    self.index += usize::from(self.token(0) == ",");
                 }
-                self.place += 1;
+                self.index += 1;
             }
             "*" => {
-                self.place += 1;
+                self.index += 1;
                 self.add(&names);
             }
             "as" => {
                 let name = self.token(1).to_owned();
-                self.place += 2;
+                self.index += 2;
                 self.import(&names, &name);
             }
             _ => {
@@ -344,20 +344,20 @@ fn tokens(text: &str) -> Vec<String> {
 /// The length of a comment that may contain other comments.
 fn comment(text: &str) -> usize {
     let mut depth = 0;
-    let mut place = 0;
-    while place < text.len() {
-        let rest = &text[place..];
+    let mut index = 0;
+    while index < text.len() {
+        let rest = &text[index..];
         if rest.starts_with("/*") {
             depth += 1;
-            place += 2;
+            index += 2;
         } else if rest.starts_with("*/") {
             depth -= 1;
-            place += 2;
+            index += 2;
             if depth == 0 {
-                return place;
+                return index;
             }
         } else {
-            place += rest.chars().next().map_or(1, char::len_utf8);
+            index += rest.chars().next().map_or(1, char::len_utf8);
         }
     }
     text.len()
@@ -366,11 +366,11 @@ fn comment(text: &str) -> usize {
 /// The length of a string including its quotes.
 fn string(text: &str) -> usize {
     let mut escaped = true; // the opening quote does not close it
-    for (place, c) in text.char_indices() {
+    for (index, c) in text.char_indices() {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
-            '"' => return place + 1,
+            '"' => return index + 1,
             _ => {}
         }
     }
@@ -383,7 +383,7 @@ fn character(text: &str) -> usize {
     match inner.next() {
         Some((_, '\\')) => text[3..].find('\'').map_or(text.len(), |end| end + 4),
         Some(_) => match inner.next() {
-            Some((place, '\'')) => place + 2,
+            Some((index, '\'')) => index + 2,
             _ => 1,
         },
         None => 1,
@@ -407,7 +407,7 @@ fn literal(text: &str) -> usize {
     }
     let end = format!("\"{}", "#".repeat(prefix.matches('#').count()));
     let begin = prefix.len() + 1;
-    text[begin..].find(&end).map_or(text.len(), |place| begin + place + end.len())
+    text[begin..].find(&end).map_or(text.len(), |index| begin + index + end.len())
 }
 
 #[cfg(test)]

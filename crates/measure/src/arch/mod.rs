@@ -7,14 +7,14 @@
 pub(crate) mod audit;
 pub mod call_names;
 mod call_table;
-mod calls;
 pub mod cpuid;
 mod syscall;
+mod syscalls;
 
-pub use call_names::{compat_number, native_number};
-pub use call_table::CallTable;
-pub use calls::{
+pub use self::syscalls::{
     Argument, CallFacts, CallRole, Does, FileCall, Layout, PathPositions, Structure, Use, Values, Wait,
     call_roles, file_calls, path_arguments, structures,
 };
+pub use call_names::{compat_number, native_number};
+pub use call_table::CallTable;
 pub use syscall::{Abi, IO_URING_BASE, IO_URING_SETUP, Syscall};

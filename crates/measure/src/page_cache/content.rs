@@ -96,16 +96,16 @@ mod tests {
             return eprintln!("skipped: this file system has no such large files");
         }
         let written = [(0, "at the beginning"), (1 << 40, "in the middle"), (size - 3, "end")];
-        for (place, text) in written {
-            source.write_all_at(text.as_bytes(), place).unwrap();
+        for (offset, text) in written {
+            source.write_all_at(text.as_bytes(), offset).unwrap();
         }
 
         assert_eq!(copy(&source, &target).unwrap(), size);
         assert_eq!(target.metadata().unwrap().len(), size);
         assert!(target.metadata().unwrap().blocks() <= source.metadata().unwrap().blocks());
-        for (place, text) in written {
+        for (offset, text) in written {
             let mut found = vec![0; text.len()];
-            target.read_exact_at(&mut found, place).unwrap();
+            target.read_exact_at(&mut found, offset).unwrap();
             assert_eq!(found, text.as_bytes());
         }
     }

@@ -79,11 +79,11 @@ impl Memory {
 
     fn walk(&self, steps: u64) -> Nanos {
         let start = Instant::now();
-        let mut place = 0;
+        let mut index = 0;
         for _ in 0..steps {
-            place = self.0[place].next;
+            index = self.0[index].next;
         }
-        black_box(place);
+        black_box(index);
         Nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 }
@@ -96,12 +96,12 @@ mod tests {
     fn a_walk_visits_every_line_once() {
         let memory = Memory::new();
         let mut visited = vec![false; LINES];
-        let mut place = 0;
+        let mut index = 0;
 
         for _ in 0..LINES {
-            assert!(!std::mem::replace(&mut visited[place], true));
-            place = memory.0[place].next;
+            assert!(!std::mem::replace(&mut visited[index], true));
+            index = memory.0[index].next;
         }
-        assert_eq!(place, 0);
+        assert_eq!(index, 0);
     }
 }

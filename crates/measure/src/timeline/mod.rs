@@ -197,11 +197,11 @@ impl Root {
 /// Entry and return of the write that brought out the first byte: the first write that returned with success, if it
 /// returned before the tracee exited and was entered before the moment at which the run was to end.
 fn first_write(events: &[Event], exited: Nanos) -> Option<(Nanos, Nanos)> {
-    let (place, exit) = events.iter().enumerate().find(|(_, event)| {
+    let (index, exit) = events.iter().enumerate().find(|(_, event)| {
         matches!(event.kind, EventKind::OutputExit { result: 1.., .. }) && event.at <= exited
     })?;
     let own = |event: &&Event| event.tid == exit.tid && matches!(event.kind, EventKind::OutputEnter { .. });
-    let enter = events[..place].iter().rev().find(own)?;
+    let enter = events[..index].iter().rev().find(own)?;
     let within = reached(events).is_none_or(|reached| enter.at < reached.at);
     within.then_some((enter.at, exit.at))
 }

@@ -37,15 +37,15 @@ impl Recording {
     /// Ends the run when that call returned: we saw the socket only when we looked the next time. Call it before the events
     /// are sorted.
     pub(crate) fn end_at_listen(&mut self) {
-        let found = self.events.iter().enumerate().find_map(|(place, event)| match &event.kind {
+        let found = self.events.iter().enumerate().find_map(|(index, event)| match &event.kind {
             EventKind::Reached { sign: Some(Sign::Socket { holders }) } => {
-                Some((place, call(&self.events, event.at, holders)?.at.min(event.at)))
+                Some((index, call(&self.events, event.at, holders)?.at.min(event.at)))
             }
             _ => None,
         });
 
-        if let Some((place, at)) = found {
-            self.events[place].at = at;
+        if let Some((index, at)) = found {
+            self.events[index].at = at;
         }
     }
 }

@@ -49,8 +49,8 @@ fn a_timeout_that_passes_ends_a_wait() {
         let what = What::Call { name, text, file, failed, code };
         let call = Step { start: Nanos(1_000_100), elapsed: Nanos(600_000), own: Nanos(0), what };
         let mut account = run([quiet(), vec![(500_000, What::Off(Reason::For(reason)))]].concat());
-        let place = account.steps.len() - 1;
-        account.steps.insert(place, call);
+        let index = account.steps.len() - 1;
+        account.steps.insert(index, call);
         findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0).text
     };
     let passes = "The program waits until the timeout of";
@@ -165,8 +165,8 @@ fn a_wait_for_the_reader_of_the_output_is_not_blamed_on_a_device() {
             own: Nanos(0),
             what: call("write", file, false, Role::Executable),
         };
-        let place = account.steps.len() - 1;
-        account.steps.insert(place, write);
+        let index = account.steps.len() - 1;
+        account.steps.insert(index, write);
         let summary = Summary::of(vec![account]).unwrap();
         findings(&summary, &MachineFacts::default()).remove(0).text
     };

@@ -27,14 +27,14 @@ const PATHS: usize = size_of::<SyscallRecord>();
 
 /// The records of a log, one after another. Stops at the first bytes that are not a record.
 pub(super) fn records(log: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut place = 0;
+    let mut offset = 0;
     std::iter::from_fn(move || {
-        if place > LOG_BYTES - LARGEST_RECORD {
+        if offset > LOG_BYTES - LARGEST_RECORD {
             return None;
         }
-        let rest = log.get(place..)?;
+        let rest = log.get(offset..)?;
         let size = Head::of(rest)?.kind.size_in_full()?;
-        place += size;
+        offset += size;
         rest.get(..size)
     })
 }
@@ -347,10 +347,10 @@ mod tests {
     fn a_log_is_read_to_the_first_bytes_that_are_not_a_record() {
         let mut log = vec![0; 4096];
         let third = HEAD + size(RecordKind::OffCpu);
-        for (place, kind) in
+        for (offset, kind) in
             [(0, RecordKind::ExecEnter), (HEAD, RecordKind::OffCpu), (third, RecordKind::Exit)]
         {
-            log[place + 16..place + 20].copy_from_slice(&(kind as u32).to_ne_bytes());
+            log[offset + 16..offset + 20].copy_from_slice(&(kind as u32).to_ne_bytes());
         }
         assert_eq!(records(&log).map(<[u8]>::len).collect::<Vec<_>>(), [HEAD, HEAD + 16, HEAD]);
     }

@@ -98,9 +98,9 @@ impl Shared {
         const WORD: usize = size_of::<u64>();
         let (used, base) = (used(session), self.log.as_ptr().cast::<u64>());
         let mut copy = Vec::with_capacity(used.next_multiple_of(WORD));
-        for place in 0..used.div_ceil(WORD) {
+        for offset in 0..used.div_ceil(WORD) {
             // SAFETY: within the mapping, which is page-aligned and a multiple of words long; any bits are valid.
-            copy.extend_from_slice(&unsafe { base.add(place).read_volatile() }.to_ne_bytes());
+            copy.extend_from_slice(&unsafe { base.add(offset).read_volatile() }.to_ne_bytes());
         }
         copy.truncate(used);
         copy

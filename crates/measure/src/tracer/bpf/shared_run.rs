@@ -63,7 +63,7 @@ pub(super) fn observed_run(
 /// Memory that we share with the kernel side: the value of a one-element array map.
 #[derive(Debug)]
 pub(super) struct Mapped<T> {
-    place: NonNull<T>,
+    address: NonNull<T>,
     length: usize,
 }
 
@@ -73,11 +73,11 @@ impl<T> Mapped<T> {
         let length = size_of::<T>().next_multiple_of(rustix::param::page_size());
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh shared mapping of a map made with BPF_F_MMAPABLE, whose one value is a `T`.
-        let place =
+        let address =
             unsafe { libc::mmap(std::ptr::null_mut(), length, access, libc::MAP_SHARED, map.as_raw_fd(), 0) };
-        match NonNull::new(place.cast::<T>()) {
-            Some(place) if place.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
-                Ok(Mapped { place, length })
+        match NonNull::new(address.cast::<T>()) {
+            Some(address) if address.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
+                Ok(Mapped { address, length })
             }
             _ => Err(std::io::Error::last_os_error()),
         }
@@ -85,14 +85,14 @@ impl<T> Mapped<T> {
 
     /// Its address, which is valid as long as this value.
     pub(super) fn as_ptr(&self) -> *mut T {
-        self.place.as_ptr()
+        self.address.as_ptr()
     }
 }
 
 impl<T> Drop for Mapped<T> {
     fn drop(&mut self) {
         // SAFETY: our own mapping.
-        unsafe { libc::munmap(self.place.as_ptr().cast(), self.length) };
+        unsafe { libc::munmap(self.address.as_ptr().cast(), self.length) };
     }
 }
 

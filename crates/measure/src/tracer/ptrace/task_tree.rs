@@ -66,8 +66,8 @@ impl TaskTree {
 
     /// Stops holding `thread`; `None` if it was not held.
     pub(super) fn release(&mut self, thread: i32) -> Option<TracedThread> {
-        let place = self.early.iter().position(|held| held.0 == thread)?;
-        Some(self.early.swap_remove(place))
+        let index = self.early.iter().position(|held| held.0 == thread)?;
+        Some(self.early.swap_remove(index))
     }
 
     /// Stops holding the threads for which `is_orphan` is true, because nobody may ever announce them.

@@ -3,7 +3,7 @@
 
 use firstbyte::analysis::loads::Load;
 use firstbyte::analysis::notes::TraceNotes;
-use firstbyte::analysis::started::{Started, started};
+use firstbyte::tracing::{Started, started};
 use firstbyte::analysis::trace_document::trace_document;
 use firstbyte::analysis::runs::{AskedRuntime, Reports};
 use firstbyte::report::formats::json;
@@ -50,12 +50,12 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 });
 
 fn show(run: &mut Started, reports: Reports) {
-    run.explained.summary.loads.retain(Load::is_file);
-    run.explained.add_reports(Ok(reports));
+    run.analysis.summary.loads.retain(Load::is_file);
+    run.analysis.add_reports(Ok(reports));
 
-    let summary = &run.explained.summary;
+    let summary = &run.analysis.summary;
     json::render(&trace_document(summary, &run.invocation(Value::Null)));
-    let notes = TraceNotes::of(&run.explained, "fuzz".to_owned());
+    let notes = TraceNotes::of(&run.analysis, "fuzz".to_owned());
     let terminal = Terminal { width: 80, colour: false };
     let text =
         trace::full_second_part(summary, &notes, &terminal) + &trace::second_part(summary, &notes, &terminal);

@@ -144,7 +144,7 @@ const MOST_PROGRAMS: u32 = 10_000;
 
 fn programs(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|programs| *programs <= MOST_PROGRAMS).ok_or_else(|| {
-        format!("`{text}` is not a number of programs from 0 to {MOST_PROGRAMS}\nhelp: docs/fleet.md says how much each costs")
+        format!("`{text}` is not a number of programs from 0 to {MOST_PROGRAMS}\nhelp: docs/prometheus.md says how much each costs")
     })
 }
 

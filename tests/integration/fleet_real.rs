@@ -1,5 +1,5 @@
-//! `firstbyte watch` with Debian's Prometheus and node exporter, and the recipes of docs/fleet.md with GNU parallel and
-//! Slurm. `make fleet` installs them and runs these tests; other runs leave them out.
+//! `firstbyte watch` with Debian's Prometheus and node exporter, and the recipes of docs/prometheus.md with GNU parallel and
+//! Slurm. `make prometheus` installs them and runs these tests; other runs leave them out.
 
 use crate::fleet::{LOOP, expressions, firstbyte, works};
 use crate::fleet_listener::{Listening, answer, connected};
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn are_here(programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| find_in_path(program).is_none());
-    missing.map(|program| skipped(&format!("`{program}` is missing; make fleet installs it"))).is_none()
+    missing.map(|program| skipped(&format!("`{program}` is missing; make prometheus installs it"))).is_none()
 }
 
 fn repository(path: &str) -> PathBuf {
@@ -159,7 +159,7 @@ fn output(command: &mut Command) -> Output {
 }
 
 #[test]
-#[ignore = "make fleet"]
+#[ignore = "make prometheus"]
 fn prometheus_counts_what_was_started() {
     if !are_here(&["prometheus", "prometheus-node-exporter"]) || !works() {
         return;
@@ -215,7 +215,7 @@ fn prometheus_counts_what_was_started() {
 }
 
 #[test]
-#[ignore = "make fleet"]
+#[ignore = "make prometheus"]
 fn promtool_accepts_the_pages_and_the_rules() {
     if !are_here(&["promtool"]) || !works() {
         return;
@@ -238,7 +238,7 @@ fn promtool_accepts_the_pages_and_the_rules() {
     for name in ["firstbyte-rules.yml", "firstbyte-alerts.yml", "prometheus.yml"] {
         fs::copy(repository("packaging/prometheus").join(name), folder.path().join(name)).unwrap();
     }
-    fs::copy(repository("tests/fleet/rules-test.yml"), folder.path().join("rules-test.yml")).unwrap();
+    fs::copy(repository("tests/prometheus/rules-test.yml"), folder.path().join("rules-test.yml")).unwrap();
     let promtool = |words: &[&str]| output(Command::new("promtool").current_dir(folder.path()).args(words));
     promtool(&["check", "rules", "firstbyte-rules.yml", "firstbyte-alerts.yml"]);
     promtool(&["check", "config", "prometheus.yml"]);
@@ -247,7 +247,7 @@ fn promtool_accepts_the_pages_and_the_rules() {
 
 /// An independent reader of `OpenMetrics`, which refuses more than Prometheus does.
 #[test]
-#[ignore = "make fleet"]
+#[ignore = "make prometheus"]
 fn the_reference_reader_accepts_the_page() {
     let python = "/usr/bin/python3";
     let reader = "import sys\nfrom prometheus_client.openmetrics.parser import text_string_to_metric_families as read\n\
@@ -255,7 +255,7 @@ fn the_reference_reader_accepts_the_page() {
                   print(sum(s.value for f in families for s in f.samples if s.name == 'firstbyte_execs_total' and s.labels['program'] == 'true'))";
     let there = Command::new(python).args(["-c", "import prometheus_client"]).output();
     if !there.is_ok_and(|there| there.status.success()) {
-        return skipped("python3-prometheus-client is missing; make fleet installs it");
+        return skipped("python3-prometheus-client is missing; make prometheus installs it");
     }
     if !works() {
         return;
@@ -274,9 +274,9 @@ fn the_reference_reader_accepts_the_page() {
     assert_eq!(String::from_utf8_lossy(&said.stdout).trim().trim_end_matches(".0"), "200");
 }
 
-/// The block of docs/fleet.md that contains this word.
+/// The block of docs/prometheus.md that contains this word.
 fn recipe(word: &str) -> String {
-    let page = fs::read_to_string(repository("docs/fleet.md")).unwrap();
+    let page = fs::read_to_string(repository("docs/prometheus.md")).unwrap();
     let blocks = page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned());
     blocks.into_iter().find(|block| block.contains(word)).unwrap()
 }
@@ -319,7 +319,7 @@ impl Bench {
 }
 
 #[test]
-#[ignore = "make fleet"]
+#[ignore = "make prometheus"]
 fn the_recipe_with_gnu_parallel_measures_on_each_machine() {
     if !are_here(&["parallel"]) {
         return;
@@ -411,11 +411,11 @@ impl Cluster {
 }
 
 #[test]
-#[ignore = "make fleet"]
+#[ignore = "make prometheus"]
 fn the_recipe_with_slurm_measures_on_each_node() {
     let programs = ["/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged"];
     if programs.iter().any(|program| !Path::new(program).exists()) || !are_here(&["srun"]) {
-        return skipped("slurm and munge are missing; make fleet installs them");
+        return skipped("slurm and munge are missing; make prometheus installs them");
     }
     if !rustix::process::geteuid().is_root() {
         return skipped("only root can start the servers of Slurm");

@@ -1,4 +1,4 @@
-//! What a fleet costs Prometheus: series and bytes, counted, and printed for docs/fleet.md.
+//! What a fleet costs Prometheus: series and bytes, counted, and printed for docs/prometheus.md.
 
 use crate::fleet_page::Page;
 use crate::fleet_real::{Prometheus, are_here, patiently};
@@ -58,7 +58,7 @@ fn a_program_has_31_series() {
 }
 
 #[test]
-#[ignore = "make fleet"]
+#[ignore = "make prometheus"]
 fn fleet_real_pages_and_blocks_have_these_sizes() {
     println!("programs\tseries\tbytes\tcompressed");
     for programs in [0, 20, 100, 1000] {
@@ -137,7 +137,7 @@ fn fleet(listener: TcpListener, programs: u64) {
 
 /// A hundred machines with 100 programs each.
 #[test]
-#[ignore = "make fleet"]
+#[ignore = "make prometheus"]
 fn fleet_real_prometheus_with_a_hundred_machines() {
     const MACHINES: usize = 100;
     const PROGRAMS: usize = 100;

@@ -46,7 +46,7 @@ PROOFS = $(CARGO) test --release --locked --test integration --
 proofs: build-needs
 	scripts/build-needs proofs
 	tests/qemu/run
-	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip fleet_real
+	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip prometheus_real
 	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
 	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
 
@@ -65,7 +65,7 @@ kernels-ci: build-needs
 # with GNU parallel and with Slurm (three nodes on this machine). Needs root to start servers. Takes two minutes.
 prometheus: build-needs
 	scripts/build-needs prometheus
-	FIRSTBYTE_REQUIRE=all $(CARGO) test --locked --test integration -- --ignored --nocapture --test-threads 1 fleet_real
+	FIRSTBYTE_REQUIRE=all $(CARGO) test --locked --test integration -- --ignored --nocapture --test-threads 1 prometheus_real
 
 # Runs a static ELF file a million times and a script that forks a hundred thousand times, on each backend, and checks that
 # nothing grows. RUNS=10000 makes fewer runs, BACKEND=ptrace tests one backend. `make unit` makes a few of these runs.

@@ -54,7 +54,7 @@ pub(super) const FEWEST_EXPLAINED: u32 = 3;
 const MOST_EXPLAINED: u32 = 20;
 
 /// With [`Aim::Explain`], fewer traced rounds than this, with untraced ones beside them, give no figure of the overhead.
-pub(super) const FEWEST_BESIDE: u32 = FEWEST_BLOCKS * BLOCK_EXPLAINED;
+pub const FEWEST_BESIDE: u32 = FEWEST_BLOCKS * BLOCK_EXPLAINED;
 
 /// The runs after a change take 5 % longer for a few milliseconds, which does not matter in a round as long as this.
 const LONG_ROUND: Duration = Duration::from_millis(200);

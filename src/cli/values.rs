@@ -1,6 +1,6 @@
 //! Values of options: texts in, typed values out, or an error that ends in a `help:` line.
 
-use crate::bench::Place;
+use crate::bench::Placement;
 use firstbyte_measure::launch::CpuSet;
 use firstbyte_measure::launch::affinity::CpuSetError;
 use firstbyte_measure::units::Nanos;
@@ -21,8 +21,8 @@ pub(super) fn nanos(duration: Duration) -> Nanos {
 }
 
 /// Where programs run: on a list of processors, or on all.
-pub(super) fn place(text: &str) -> Result<Place, String> {
-    if text == "all" { Ok(Place::Anywhere) } else { cpus(text).map(Place::Given) }
+pub(super) fn place(text: &str) -> Result<Placement, String> {
+    if text == "all" { Ok(Placement::Anywhere) } else { cpus(text).map(Placement::Given) }
 }
 
 /// The words of a command, as a shell splits them.

@@ -4,8 +4,8 @@ use super::export::ExportArgs;
 use super::options::{BackendArg, JsonArgs};
 use super::values::{duration, whole};
 use crate::document::Kind;
-use crate::fleet::FleetPlan;
 use crate::output::Target;
+use crate::prometheus::PrometheusPlan;
 use crate::report::formats::Format;
 use crate::watch::scope::{control_group, user_id};
 use crate::watch::{CommandLines, Subject, WantedStarts, WatchPlan};
@@ -91,7 +91,7 @@ pub struct Args {
 pub struct Plan {
     pub watching: WatchPlan,
     /// Monitoring, if it is wanted.
-    pub fleet: Option<FleetPlan>,
+    pub prometheus: Option<PrometheusPlan>,
     pub exports: Vec<(Format, Target)>,
     /// Where the traces go.
     pub trace_export: Option<(Format, Target)>,
@@ -159,7 +159,7 @@ impl Args {
         }
         let subject = self.subject()?;
         self.check_backend()?;
-        let (command_lines, fleet) = (self.command_lines(), self.fleet());
+        let (command_lines, prometheus) = (self.command_lines(), self.prometheus());
         let (starts, trace_export) = (self.starts(), self.trace_export());
         let exports = self.exports.targets_with(&self.json);
         let taken = exports.iter().chain(&trace_export).any(|(_, target)| target.is_stdout());
@@ -174,7 +174,7 @@ impl Args {
             starts,
             stdout_to_stderr: taken,
         };
-        Ok(Plan { watching, fleet, exports, trace_export })
+        Ok(Plan { watching, prometheus, exports, trace_export })
     }
 
     fn check_backend(&self) -> Result<(), String> {
@@ -205,10 +205,10 @@ impl Args {
         }
     }
 
-    fn fleet(&self) -> Option<FleetPlan> {
+    fn prometheus(&self) -> Option<PrometheusPlan> {
         let is_wanted = self.listen.is_some() || self.textfile.is_some();
         let programs = usize::try_from(self.programs).unwrap_or(usize::MAX);
-        is_wanted.then(|| FleetPlan { listen: self.listen, textfile: self.textfile.clone(), programs })
+        is_wanted.then(|| PrometheusPlan { listen: self.listen, textfile: self.textfile.clone(), programs })
     }
 
     fn subject(&self) -> Result<Subject, String> {

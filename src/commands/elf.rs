@@ -10,7 +10,7 @@ use crate::output::Target;
 use crate::report::formats::json;
 use crate::report::text::elf as elf_text;
 use firstbyte_elf::Purpose;
-use firstbyte_measure::machine::Machine;
+
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         )
     })?;
     if let (Some(input), Some(output)) = (plan.purpose.input(), &plan.output) {
-        super::export::spare([&Target::from(output.clone())], input)?;
+        super::export::refuse_overwrite([&Target::from(output.clone())], input)?;
     }
 
     let purpose = match plan.purpose {
@@ -44,7 +44,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         show(terminal().wrap_lines(&explained, elf_text::NOTES).as_bytes())?;
     }
     if plan.json {
-        let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+        let machine = crate::document::this_machine();
         show(json::render(&ElfDocument::of(&executable, machine)).as_bytes())?;
     }
     Ok(Exit::Done)

@@ -4,6 +4,7 @@ use super::command_lines::CommandLines;
 use super::starts::{Collector, WantedStarts};
 use super::summary::{Frame, document, timeline};
 use super::tally::Tally;
+use crate::document::machine_facts;
 use crate::document::watch::{WatchDocument, WatchTimeline};
 use firstbyte_measure::clock;
 use firstbyte_measure::launch::{Command, LaunchError, interrupt};
@@ -251,7 +252,7 @@ impl Watch {
         self.tally.finish();
         let frame = Frame { lost: self.watcher.lost(), ..frame };
         let machine = machine.and_then(|machine| machine.join().ok()).unwrap_or_else(Machine::examine);
-        let machine = serde_json::to_value(machine).unwrap_or_default();
+        let machine = machine_facts(&machine);
         Watched {
             document: document(&self.tally, frame, machine),
             timeline: timeline(&self.tally),

@@ -1,9 +1,9 @@
 //! Two start-ups side by side, for a terminal.
 
 use super::terminal::{Terminal, columns, fitted, fitted_paths, truncated_paths};
-use crate::account::Summary;
-use crate::account::attribution::WorkKind;
-use crate::account::difference::{Amount, Change, Compared, Difference, Side};
+use crate::analysis::Summary;
+use crate::analysis::attribution::WorkKind;
+use crate::analysis::difference::{Amount, Change, Compared, Difference, Side};
 use crate::output::visible;
 use crate::report::text::trace::style;
 use crate::stats::comparing::FEWEST_PAIRS;

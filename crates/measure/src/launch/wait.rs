@@ -6,7 +6,7 @@ use super::diagnosis::LaunchError;
 use super::exit_status::named;
 use super::interrupt;
 use super::stdio::Stdout;
-use super::{ExitStatus, tree, warden};
+use super::{ExitStatus, kill_guard, tree};
 use crate::clock;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ pub fn until_reaped(
     timeout: Option<Duration>,
 ) -> Result<Ended, LaunchError> {
     let ended = until_cleared(child, stdout, watch, timeout);
-    warden::guard(0);
+    kill_guard::guard(0);
     ended
 }
 

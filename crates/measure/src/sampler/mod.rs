@@ -27,7 +27,7 @@ use crate::confinement::Hindrance;
 use crate::launch::{LaunchError, Launcher, Preparation};
 use crate::tracer::choose::ChooseError;
 use crate::tracer::pipe::PipeTracer;
-use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer};
+use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer};
 use crate::units::Nanos;
 
 /// The shortest period on any machine.
@@ -154,7 +154,7 @@ impl Tracer for Sampler {
 
     /// While it is detached, too: after the spin a program starts with colder caches, so runs that are not sampled need it
     /// to be compared with those that are.
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
         let period = self.next_period();
         let spin = Nanos(self.random.u64(0..period.0));
         if let Some(rings) = &self.rings {
@@ -164,7 +164,7 @@ impl Tracer for Sampler {
             rings.take();
         }
         let mut recording =
-            PipeTracer::blind().run_prepared(launcher, setting, Preparation::Spin { nanos: spin.0 })?;
+            PipeTracer::blind().run_prepared(launcher, options, Preparation::Spin { nanos: spin.0 })?;
 
         // the spin is no part of the start
         if let Some(spawn) = recording.events.iter_mut().find(|event| event.kind == EventKind::Spawn) {
@@ -261,8 +261,8 @@ mod tests {
         }
         let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
         let mut launcher = Launcher::new(Command::new(&["/bin/sh", "-c", script]).unwrap()).unwrap();
-        sampler.run(&mut launcher, &Setting::default()).unwrap();
-        sampler.run(&mut launcher, &Setting::default()).unwrap();
+        sampler.run(&mut launcher, &RunOptions::default()).unwrap();
+        sampler.run(&mut launcher, &RunOptions::default()).unwrap();
         sampler.detach();
 
         let streams = sampler.take();

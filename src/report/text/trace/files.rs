@@ -1,6 +1,6 @@
 //! Files that a start-up uses, and paths that it looks for in vain.
 
-use crate::account::{FileAccount, FileSearch, Summary};
+use crate::analysis::{FileAccount, FileSearch, Summary};
 use crate::output::visible;
 use crate::report::text::terminal::{Terminal, truncated, truncated_front};
 use crate::report::words::count_of;

@@ -15,10 +15,10 @@ pub use timeline::timeline;
 
 use super::phase_bars;
 use super::terminal::{Terminal, fitted, flowed, truncated_paths};
-use crate::account::Summary;
-use crate::account::attribution::{WorkKind, kind};
-use crate::account::notes::TraceNotes;
-use crate::account::summary::{CommonShare, CommonStep, Spread};
+use crate::analysis::Summary;
+use crate::analysis::attribution::{WorkKind, kind};
+use crate::analysis::notes::TraceNotes;
+use crate::analysis::summary::{CommonShare, CommonStep, Spread};
 use crate::output::visible;
 use crate::report::words::count_of;
 use anstyle::{AnsiColor, Color, Style};

@@ -1,10 +1,10 @@
 //! The first screen of a trace: what a person looks for first, in the lines that every terminal has.
 
 use super::{first_byte, name_line, path, phase_bar, style};
-use crate::account::Summary;
-use crate::account::attribution::WorkKind;
-use crate::account::notes::TraceNotes;
-use crate::account::summary::CommonShare;
+use crate::analysis::Summary;
+use crate::analysis::attribution::WorkKind;
+use crate::analysis::notes::TraceNotes;
+use crate::analysis::summary::CommonShare;
 use crate::output::visible;
 use crate::report::text::sparkline::{FEWEST, sparkline};
 use crate::report::text::terminal::{Terminal, columns, fitted, short_paths, truncated, truncated_front};

@@ -1,6 +1,6 @@
 //! The processes and threads of a start-up, as a tree.
 
-use crate::account::{Execution, ProcessAccount, Summary};
+use crate::analysis::{Execution, ProcessAccount, Summary};
 use crate::report::text::terminal::{Terminal, truncated_paths};
 use crate::report::words::count_of;
 use firstbyte_measure::units::Nanos;

@@ -1,7 +1,7 @@
 //! Starts that others made: the records of one, explained, with its findings, as text and as a document.
 #![no_main]
 
-use firstbyte::analysis::started::started;
+use firstbyte::tracing::started;
 use firstbyte::analysis::trace_document::trace_document;
 use firstbyte::report::formats::json;
 use firstbyte::report::text::terminal::Terminal;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const EXACT: usize = 20_000;
 
 /// How long the alignment of more steps looks for the best match before it takes a good one.
-const PATIENCE: Duration = Duration::from_millis(400);
+const SEARCH_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// A step that both runs have, or only one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn align(first: &[String], second: &[String]) -> Vec<Pair> {
 }
 
 fn deadline(steps: usize) -> Option<Instant> {
-    (steps > EXACT).then(|| Instant::now() + PATIENCE)
+    (steps > EXACT).then(|| Instant::now() + SEARCH_TIMEOUT)
 }
 
 /// Comparing numbers is cheaper than comparing texts.

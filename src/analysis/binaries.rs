@@ -1,6 +1,6 @@
 //! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
-use super::symbols::{LONGEST, Symbols};
+use super::symbols::{MAX_FILE_BYTES, Symbols};
 use crate::inspect::headers::{self, Linking};
 use firstbyte_measure::regular_file;
 use firstbyte_measure::tracer::module::Module;
@@ -160,7 +160,7 @@ impl Binaries for FileBinaries {
 }
 
 fn read(path: &str) -> Option<Binary> {
-    let (bytes, facts) = regular_file::read(Path::new(path), LONGEST).ok()?;
+    let (bytes, facts) = regular_file::read(Path::new(path), MAX_FILE_BYTES).ok()?;
     let Parsed { layout, symbols, build_id, frames, needed, is_go } = parsed(&bytes, Path::new(path))?;
     let module = Module {
         path: path.to_owned(),

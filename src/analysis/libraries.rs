@@ -17,7 +17,7 @@ use std::sync::Arc;
 const AROUND: u64 = 64 << 10;
 
 /// A library with less code may run without a page fault of its own: in the pages around its initialisation.
-const FEWEST_CODE: u64 = 8 * AROUND;
+const MIN_CODE_BYTES: u64 = 8 * AROUND;
 
 /// A file that the dynamic loader links.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub fn linked(account: &Account, loads: &[Load], binaries: &FileBinaries) -> Vec
         programs,
         linking: binaries.linking(path),
         is_idle: running.as_ref().is_some_and(|running| !running.contains(path))
-            && code_of(path, binaries).is_some_and(|code| code.file_size >= FEWEST_CODE),
+            && code_of(path, binaries).is_some_and(|code| code.file_size >= MIN_CODE_BYTES),
     });
     linked.collect()
 }

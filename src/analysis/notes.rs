@@ -3,7 +3,7 @@
 use super::findings;
 use super::summary::Summary;
 use super::trace_analysis::TraceAnalysis;
-use crate::document::bench::{ColdMethod, ColdRuns, FEWEST_BLOCKS, Severity, Warning};
+use crate::document::bench::{ColdMethod, ColdRuns, MIN_BLOCKS, Severity, Warning};
 use crate::stats;
 use firstbyte_measure::launch::{ExitStatus, Until};
 use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
@@ -81,12 +81,12 @@ impl TraceNotes {
 }
 
 /// Totals that differ by less than this part are not told apart.
-const NEAR: f64 = 0.05;
+const NEAR_RATIO: f64 = 0.05;
 
 /// Findings describe the run whose total is the median. Where the runs vary much, the mean of their middle half is another.
 pub fn findings_of(summary: &Summary) -> Option<Nanos> {
     let (described, mean) = (summary.median_run.total, summary.total.middle);
-    ((described.as_f64() - mean).abs() > NEAR * mean).then_some(described)
+    ((described.as_f64() - mean).abs() > NEAR_RATIO * mean).then_some(described)
 }
 
 fn sentences(analysis: &TraceAnalysis) -> Vec<String> {
@@ -211,7 +211,7 @@ fn sampling(analysis: &TraceAnalysis) -> Option<String> {
         return Some(format!("The functions of user code are not known: {cause}.{allowed}"));
     }
     let code = analysis.summary.user_code.as_ref()?;
-    let measured = code.overhead.filter(|overhead| overhead.pairs >= FEWEST_BLOCKS);
+    let measured = code.overhead.filter(|overhead| overhead.pairs >= MIN_BLOCKS);
     let overhead = measured.map_or(String::new(), |overhead| {
         format!(
             " A sampled run takes {:.3} ({:.2} to {:.2}) times as long as an untraced one.",
@@ -268,7 +268,7 @@ fn overhead(analysis: &TraceAnalysis) -> Option<String> {
             costs.each.fault
         )
     });
-    if overhead.pairs < FEWEST_BLOCKS {
+    if overhead.pairs < MIN_BLOCKS {
         let needed = "too few blocks of runs were made for a figure (about 12 runs are needed)";
         return Some(format!("Observer overhead: {needed}.{each}"));
     }

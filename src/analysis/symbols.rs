@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The largest file that is read, in bytes.
-pub(super) const LONGEST: u64 = 2 << 30;
+pub(super) const MAX_FILE_BYTES: u64 = 2 << 30;
 
 /// Where distributions install debug files.
 const DEBUG: &str = "/usr/lib/debug";
 
 /// Functions written in assembly often have no size. Up to the next one, but no more than this, the code is theirs.
-const LONGEST_WITHOUT_SIZE: u64 = 4096;
+const MAX_UNSIZED_BYTES: u64 = 4096;
 
 #[derive(Default)]
 pub(super) struct Symbols {
@@ -30,7 +30,7 @@ impl Symbols {
         let mut all = functions(file);
         if file.symbol_table().is_none() {
             let installed = debug_files(file, path, build_id);
-            let read = installed.iter().find_map(|path| regular_file::read(path, LONGEST).ok());
+            let read = installed.iter().find_map(|path| regular_file::read(path, MAX_FILE_BYTES).ok());
             let debug =
                 read.as_ref().map(|(bytes, _)| &**bytes).and_then(|bytes| object::File::parse(bytes).ok());
             all.extend(debug.iter().flat_map(functions));
@@ -46,7 +46,7 @@ impl Symbols {
             let next = all.get(n + 1).map_or(u64::MAX, |next| next.0);
             let (address, size, _) = &mut all[n];
             if *size == 0 {
-                *size = (next - *address).min(LONGEST_WITHOUT_SIZE);
+                *size = (next - *address).min(MAX_UNSIZED_BYTES);
             }
         }
         Symbols { all, readable: RefCell::default() }

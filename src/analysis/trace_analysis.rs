@@ -12,7 +12,7 @@ use crate::analysis::runs::{Along, ObservedRuns};
 use crate::analysis::runs::{AskedRuntime, Reports};
 use crate::analysis::runs::{ExpectedCost, Sampled};
 use crate::bench::BothKinds;
-use crate::document::bench::FEWEST_BLOCKS;
+use crate::document::bench::MIN_BLOCKS;
 use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::ExitStatus;
@@ -168,7 +168,7 @@ impl TraceAnalysis {
         }
         if let Ok(Reports { walls, .. }) = &reports {
             let traced = self.summary.median_run.wall.as_f64();
-            let measured = self.overhead().filter(|overhead| overhead.pairs >= FEWEST_BLOCKS);
+            let measured = self.overhead().filter(|overhead| overhead.pairs >= MIN_BLOCKS);
             self.summary.report_scale = report_scale(*walls, traced, measured.map(|it| it.ratio));
         }
         self.reports = Some(reports);

@@ -60,8 +60,8 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
         .zip(scale)
         .filter(|(count, scale)| count.is_multiple_of(*scale))
         .map(|(count, scale)| count / scale);
-    count.filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
-        format!("`{text}` is not a whole number from 1 to {MOST}\nhelp: write it like 2500000 or 2.5M")
+    count.filter(|count| (1..=MAX_COUNT).contains(count)).ok_or_else(|| {
+        format!("`{text}` is not a whole number from 1 to {MAX_COUNT}\nhelp: write it like 2500000 or 2.5M")
     })
 }
 
@@ -82,7 +82,7 @@ pub(super) fn whole<T: TryFrom<u64>>(
 }
 
 /// The largest number that [`count`] takes.
-const MOST: u64 = 1_000_000_000_000;
+const MAX_COUNT: u64 = 1_000_000_000_000;
 
 /// Checks that a file that runs will read exists and can be read.
 pub(super) fn readable(input: &Path) -> Result<(), String> {

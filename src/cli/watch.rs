@@ -11,7 +11,7 @@ use crate::watch::scope::{control_group, user_id};
 use crate::watch::{CommandLines, Subject, WantedStarts, WatchPlan};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::tracer::BackendChoice;
-use firstbyte_measure::tracer::starts::LONGEST_PROGRAM;
+use firstbyte_measure::tracer::starts::MAX_PROGRAM_BYTES;
 use firstbyte_measure::tracer::watch::Scope;
 use firstbyte_measure::units::{Bytes, parse_bytes};
 use std::ffi::OsString;
@@ -102,9 +102,9 @@ const TRACING: &str = "Tracing options";
 
 /// The kernel side compares its path with so many bytes.
 fn program(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.len() > LONGEST_PROGRAM || text.ends_with('/') {
+    if text.is_empty() || text.len() > MAX_PROGRAM_BYTES || text.ends_with('/') {
         return Err(format!(
-            "`{text}` is not the name or the path of a program\nhelp: give at most {LONGEST_PROGRAM} bytes, such as cc1 or /usr/bin/python3"
+            "`{text}` is not the name or the path of a program\nhelp: give at most {MAX_PROGRAM_BYTES} bytes, such as cc1 or /usr/bin/python3"
         ));
     }
     Ok(text.to_owned())
@@ -140,11 +140,11 @@ fn textfile(text: &str) -> Result<Target, String> {
 }
 
 /// Each program has about 30 series.
-const MOST_PROGRAMS: u32 = 10_000;
+const MAX_PROGRAMS: u32 = 10_000;
 
 fn programs(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|programs| *programs <= MOST_PROGRAMS).ok_or_else(|| {
-        format!("`{text}` is not a number of programs from 0 to {MOST_PROGRAMS}\nhelp: docs/prometheus.md says how much each costs")
+    text.parse().ok().filter(|programs| *programs <= MAX_PROGRAMS).ok_or_else(|| {
+        format!("`{text}` is not a number of programs from 0 to {MAX_PROGRAMS}\nhelp: docs/prometheus.md says how much each costs")
     })
 }
 

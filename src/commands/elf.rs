@@ -53,7 +53,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
 /// An image has at most 1 GiB, so longer files are not read to their end.
 fn read(file: &Path, what: &str) -> Result<Vec<u8>, CommandError> {
     let mut code = Vec::new();
-    let limit = firstbyte_elf::plain::LONGEST as u64 + 1;
+    let limit = firstbyte_elf::plain::MAX_IMAGE_BYTES as u64 + 1;
     let read = fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut code));
     let error = |e| {
         CommandError::usage(format!(

@@ -1,6 +1,6 @@
 //! One client of the listener. Nothing here waits: a connection is asked to go on when the kernel says that it can.
 
-use super::request::{AcceptedFormat, LONGEST, Request, parse, refused};
+use super::request::{AcceptedFormat, MAX_REQUEST_BYTES, Request, parse, refused};
 use rustix::event::PollFlags;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// How long a client may take to send its request, how long it waits for the results, and how long it may take to read the
 /// answer. The time begins anew with each of these, because on a busy machine it may be us who were late before.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a client still sends after the answer is read for this long: closing earlier could destroy the answer.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ impl Connection {
     pub(super) fn new(stream: TcpStream) -> io::Result<Connection> {
         stream.set_nonblocking(true)?;
         let begun = Instant::now();
-        Ok(Connection { stream, begun, until: begun + PATIENCE, state: State::Reading(Vec::new()) })
+        Ok(Connection { stream, begun, until: begun + CLIENT_TIMEOUT, state: State::Reading(Vec::new()) })
     }
 
     /// What must happen before it can go on.
@@ -91,7 +91,7 @@ impl Connection {
     fn read(&mut self) -> io::Result<()> {
         let State::Reading(received) = &mut self.state else { return Ok(()) };
         let mut part = [0; 1024];
-        while received.len() < LONGEST {
+        while received.len() < MAX_REQUEST_BYTES {
             let length = self.stream.read(&mut part)?;
             received.extend_from_slice(&part[..length]);
             if length == 0 {
@@ -117,7 +117,7 @@ impl Connection {
 
     fn step(&mut self, state: State) {
         self.state = state;
-        self.until = Instant::now() + PATIENCE;
+        self.until = Instant::now() + CLIENT_TIMEOUT;
     }
 
     fn write(&mut self) -> io::Result<()> {

@@ -3,7 +3,7 @@
 //! HTTP/1.1 as far as a scrape needs it (RFC 9112): a request without a body, one answer, and the connection is closed.
 
 /// A request may be this long.
-pub(super) const LONGEST: usize = 8192;
+pub(super) const MAX_REQUEST_BYTES: usize = 8192;
 
 /// A request that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) enum Refusal {
 /// `None` as long as the end of the request was not received.
 pub(super) fn parse(received: &[u8]) -> Option<Request> {
     let Some(end) = end(received) else {
-        return (received.len() >= LONGEST).then_some(Request::Refused(Refusal::TooLong));
+        return (received.len() >= MAX_REQUEST_BYTES).then_some(Request::Refused(Refusal::TooLong));
     };
     let text = String::from_utf8_lossy(&received[..end]);
     let mut lines = text.lines();
@@ -152,7 +152,7 @@ mod tests {
             ("GET /metrics\r\n\r\n", Refusal::Malformed),
             ("\r\n\r\n", Refusal::Malformed),
             ("GET /metrics SSH-2.0\r\n\r\n", Refusal::Malformed),
-            (&"x".repeat(LONGEST), Refusal::TooLong),
+            (&"x".repeat(MAX_REQUEST_BYTES), Refusal::TooLong),
         ];
         for (text, refusal) in table {
             assert_eq!(parsed(text), Some(Request::Refused(refusal)), "{text}");

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// So many clients at once. Others wait until the kernel's queue lets them in.
-const MOST: usize = 32;
+const MAX_CLIENTS: usize = 32;
 
 /// A client that is older than this makes room for another one.
 const SLOW: Duration = Duration::from_secs(1);
@@ -55,12 +55,12 @@ impl Server {
 
     /// Whether another client would be let in.
     pub(super) fn has_room(&mut self) -> bool {
-        if self.connections.len() >= MOST
+        if self.connections.len() >= MAX_CLIENTS
             && self.connections.first().is_some_and(|oldest| oldest.age() >= SLOW)
         {
             self.connections.remove(0);
         }
-        self.connections.len() < MOST
+        self.connections.len() < MAX_CLIENTS
     }
 
     pub(super) fn show(&mut self, exposition: Exposition) {
@@ -90,7 +90,7 @@ impl Server {
 
     /// When there is something to do even if nothing happens.
     pub(super) fn until(&self) -> Option<Instant> {
-        let oldest = self.connections.first().filter(|_| self.connections.len() >= MOST);
+        let oldest = self.connections.first().filter(|_| self.connections.len() >= MAX_CLIENTS);
         let room = oldest.map(|oldest| Instant::now() + SLOW.saturating_sub(oldest.age()));
         self.connections.iter().map(Connection::until).chain(room).min()
     }

@@ -23,7 +23,7 @@ const OBSERVING_TIMEOUT: Duration = Duration::from_millis(1600);
 const SMALLEST_RUNS: u32 = 12;
 
 /// More CPUID instructions than any start executes.
-const MANY_CPUIDS: u64 = 200;
+const MAX_CPUIDS: u64 = 200;
 
 /// Runs each command as often as planned, once in every round, in an order that the seed decides: drift affects all alike.
 /// One command alternates with untraced runs of itself; of several, only the first run of each is untraced.
@@ -121,7 +121,7 @@ pub(super) fn count_cpuids(
     total: f64,
 ) -> Result<Option<Cpuid>, NoCpuidCount> {
     let each = cpuid_cost().filter(|each| *each >= trap);
-    let each = each.filter(|each| (each.0 * MANY_CPUIDS) as f64 * 100.0 >= total);
+    let each = each.filter(|each| (each.0 * MAX_CPUIDS) as f64 * 100.0 >= total);
     each.map(|each| Ok(Cpuid { each, executed: cpuid_count(command)? })).transpose()
 }
 

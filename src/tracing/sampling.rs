@@ -3,7 +3,7 @@
 use super::TracePlan;
 use super::runs::{entry, experiment};
 use crate::analysis::runs::{ExpectedCost, Sampled};
-use crate::bench::schedule::FEWEST_BESIDE;
+use crate::bench::schedule::MIN_BESIDE;
 use crate::bench::{Aim, BothKinds, Campaign, ExperimentError, Progress, RunLimit};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::sampler::{Sampler, SamplerError};
@@ -12,13 +12,13 @@ use std::time::{Duration, SystemTime};
 
 /// By default no more sampled runs than fit into this time, with the untraced ones beside them.
 const SAMPLING_TIMEOUT: Duration = Duration::from_secs(1);
-const FEWEST: u32 = 2;
-const MOST: u32 = 1000;
+const MIN_RUNS: u32 = 2;
+const MAX_RUNS: u32 = 1000;
 
 /// The number of samples that gives each function's share to about two per cent.
-const ENOUGH: f64 = 2200.0;
+const ENOUGH_SAMPLES: f64 = 2200.0;
 /// Above it, a long program would be sampled less than a profiler is expected to.
-const LONGEST_PERIOD: Nanos = Nanos(1_000_000);
+const MAX_PERIOD: Nanos = Nanos(1_000_000);
 
 /// Makes sampled runs, alternating with untraced ones. The inner error: this machine cannot sample.
 pub(super) fn sample(
@@ -32,7 +32,7 @@ pub(super) fn sample(
         Err(error) => return Ok(Err(error)),
     };
 
-    let overhead = plan.overhead && plan.count.unwrap_or_else(|| fitting(expected, 2.0)) >= FEWEST_BESIDE;
+    let overhead = plan.overhead && plan.count.unwrap_or_else(|| fitting(expected, 2.0)) >= MIN_BESIDE;
     let (runs, period) = runs_and_period(plan.count, overhead, expected, shortest_period);
     let since = SystemTime::now();
     let mut sampler = Sampler::new(period, plan.seed);
@@ -50,7 +50,7 @@ pub(super) fn sample(
 fn fitting(expected: ExpectedCost, beside: f64) -> u32 {
     let each = expected.wall.max(1.0) * beside;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a thousand")]
-    let fitting = (SAMPLING_TIMEOUT.as_secs_f64() * 1e9 / each).min(f64::from(MOST)) as u32;
+    let fitting = (SAMPLING_TIMEOUT.as_secs_f64() * 1e9 / each).min(f64::from(MAX_RUNS)) as u32;
     fitting
 }
 
@@ -62,30 +62,30 @@ fn runs_and_period(
     shortest: Nanos,
 ) -> (u32, Nanos) {
     let fitting = fitting(expected, if overhead { 2.0 } else { 1.0 });
-    let runs = count.unwrap_or(fitting.max(FEWEST));
-    let wanted = Nanos::rounded(f64::from(runs) * expected.user / ENOUGH);
-    (runs, wanted.min(LONGEST_PERIOD).max(shortest))
+    let runs = count.unwrap_or(fitting.max(MIN_RUNS));
+    let wanted = Nanos::rounded(f64::from(runs) * expected.user / ENOUGH_SAMPLES);
+    (runs, wanted.min(MAX_PERIOD).max(shortest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SHORTEST: Nanos = Nanos(50_000);
+    const MIN_PERIOD: Nanos = Nanos(50_000);
 
     #[test]
     fn short_programs_run_often_and_long_ones_are_sampled_seldom() {
         let plan = |user_ms: f64, wall_ms: f64| {
             let expected = ExpectedCost { user: user_ms * 1e6, wall: wall_ms * 1e6 };
-            runs_and_period(None, true, expected, SHORTEST)
+            runs_and_period(None, true, expected, MIN_PERIOD)
         };
-        assert_eq!(plan(0.1, 0.5), (1000, SHORTEST));
+        assert_eq!(plan(0.1, 0.5), (1000, MIN_PERIOD));
         assert_eq!(plan(30.0, 50.0), (10, Nanos(136_364)));
-        assert_eq!(plan(4000.0, 5000.0), (FEWEST, LONGEST_PERIOD));
-        assert_eq!(plan(0.0, 0.0), (1000, SHORTEST));
+        assert_eq!(plan(4000.0, 5000.0), (MIN_RUNS, MAX_PERIOD));
+        assert_eq!(plan(0.0, 0.0), (1000, MIN_PERIOD));
         assert_eq!(
-            runs_and_period(Some(1), false, ExpectedCost { user: 3e9, wall: 3e9 }, SHORTEST),
-            (1, LONGEST_PERIOD)
+            runs_and_period(Some(1), false, ExpectedCost { user: 3e9, wall: 3e9 }, MIN_PERIOD),
+            (1, MAX_PERIOD)
         );
         let on_slow_timers = ExpectedCost { user: 30e6, wall: 50e6 };
         assert_eq!(runs_and_period(None, true, on_slow_timers, Nanos(500_000)), (10, Nanos(500_000)));

@@ -1,7 +1,7 @@
 //! `firstbyte watch --listen`: what is served, and to whom. Many and slow clients do no harm.
 
-use crate::prometheus_page::Page;
 use crate::prometheus::{LOOP, check_loop, firstbyte, works};
+use crate::prometheus_page::Page;
 use crate::tracees::built;
 use flate2::read::GzDecoder;
 use std::fs;

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Servers need some time to start.
-const PATIENCE: Duration = Duration::from_secs(120);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) fn are_here(programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| find_in_path(program).is_none());
@@ -50,7 +50,7 @@ fn free_port() -> u16 {
 
 /// Asks until there is an answer.
 pub(crate) fn patiently<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + SERVER_TIMEOUT;
     loop {
         if let Some(answer) = ask() {
             return answer;
@@ -120,7 +120,7 @@ impl Prometheus {
 
     fn becomes(&self, expression: &str, expected: &[f64]) {
         let mut last = Vec::new();
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + SERVER_TIMEOUT;
         while last != expected {
             assert!(Instant::now() < until, "{expression}: {last:?}, not {expected:?}");
             std::thread::sleep(Duration::from_millis(200));

@@ -64,7 +64,7 @@ fn executes_cpuid(run: &Evidence, function: &str) -> bool {
 }
 
 /// A function that has this part of the program's time explains little: what it calls is named.
-const MOST: f64 = 0.5;
+const MAX_SHARE: f64 = 0.5;
 /// Unless what it calls has less than this part of its own time.
 const DIVIDED: f64 = 0.6;
 /// Functions that only call the program, its thread or what an event asks for. One without a name says no more.
@@ -155,10 +155,10 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
         if place == root
             || is_loader
             || is_entry && inside > 0.0
-            || time >= MOST * all && inside >= DIVIDED * time && !interprets
+            || time >= MAX_SHARE * all && inside >= DIVIDED * time && !interprets
         {
             open.extend(&called[place]);
-            let itself = name.filter(|_| is_entry && !is_loader && time - inside >= MOST * all);
+            let itself = name.filter(|_| is_entry && !is_loader && time - inside >= MAX_SHARE * all);
             if let Some(name) = itself {
                 *times.entry(format!("`{name}` itself")).or_default() += time - inside;
             }

@@ -95,7 +95,7 @@ pub(super) fn new_memory(account: &Account) -> Option<Finding> {
 }
 
 /// Fewer CPUID instructions give no finding.
-const FEWEST: u64 = 10;
+const MIN_CPUIDS: u64 = 10;
 
 /// Virtual machines intercept CPUID. glibc executes dozens of them when it starts, and no system call or page fault shows
 /// them. Their number was counted, and the cost of one was measured. The finding is given if the user code that contains them
@@ -130,7 +130,7 @@ pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) ->
 
 /// The CPUID instructions that trap, and their cost together, if they are enough for a finding.
 fn trapping(account: &Account, machine: &MachineFacts) -> Option<(Cpuid, Nanos)> {
-    let cpuid = machine.cpuid.filter(|cpuid| cpuid.each >= TRAP && cpuid.executed >= FEWEST)?;
+    let cpuid = machine.cpuid.filter(|cpuid| cpuid.each >= TRAP && cpuid.executed >= MIN_CPUIDS)?;
     let cost = Nanos(cpuid.each.0.saturating_mul(cpuid.executed));
     noteworthy(cost, account, 1).then_some((cpuid, cost))
 }

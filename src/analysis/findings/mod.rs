@@ -23,10 +23,10 @@ use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::units::Nanos;
 
 /// The largest number of findings that are given.
-const MOST: usize = 7;
+const MAX_FINDINGS: usize = 7;
 
 /// Fewer runs have no interval.
-const FEWEST_RUNS: usize = 4;
+const MIN_RUNS: usize = 4;
 
 /// Something that a start-up spends time on, and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
     causes_first(&mut all);
     why_before_when(&mut all);
-    all.truncate(MOST);
+    all.truncate(MAX_FINDINGS);
     all
 }
 
@@ -219,7 +219,7 @@ fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load], running: f64) {
 /// The finding of a rule in the run that is shown, with the interval over all runs.
 fn found(rule: Rule, evidence: &Evidence, summary: &Summary) -> Option<Finding> {
     let finding = rule(evidence)?;
-    if finding.interval.is_some() || summary.others.len() + 1 < FEWEST_RUNS {
+    if finding.interval.is_some() || summary.others.len() + 1 < MIN_RUNS {
         return Some(finding);
     }
     let of_run = |(account, loads): &(Account, Vec<Load>)| {
@@ -229,7 +229,7 @@ fn found(rule: Rule, evidence: &Evidence, summary: &Summary) -> Option<Finding> 
     let others = summary.others.iter().filter_map(of_run);
     let shares = sorted(&others.chain([share(finding.cost, evidence.account)]).collect::<Vec<f64>>())?;
     // A rule that is silent in many runs has no range of costs, and a figure that is the same for all runs none either.
-    let in_most = 4 * shares.len() > 3 * summary.others.len() && shares.len() >= FEWEST_RUNS;
+    let in_most = 4 * shares.len() > 3 * summary.others.len() && shares.len() >= MIN_RUNS;
     let total = evidence.account.total.as_f64();
     let [low, median, high] =
         [0.25, 0.5, 0.75].map(|p| Nanos::rounded(total * quantile(&shares, p).unwrap_or_default()));

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer modules are the program itself.
-const FEWEST: usize = 5;
+const MIN_MODULES: usize = 5;
 
 /// Programs that execute modules, by the beginnings of their names. Others read them as data.
 const INTERPRETERS: [&str; 16] = [
@@ -39,7 +39,7 @@ const LANGUAGES: [&str; 8] = ["lua", "perl", "perl5", "pypy", "python", "ruby", 
 pub(super) fn modules(run: &Evidence) -> Option<Finding> {
     let modules: Vec<&Load> = of_programs(run).into_iter().flat_map(but_the_last).collect();
     let cost: Nanos = modules.iter().map(|load| load.own).sum();
-    if modules.len() < FEWEST || !noteworthy(cost, run.account, 5) {
+    if modules.len() < MIN_MODULES || !noteworthy(cost, run.account, 5) {
         return None;
     }
 

@@ -66,7 +66,7 @@ fn outermost<'l>(loads: &[&'l Load]) -> Vec<&'l Load> {
 }
 
 /// A package has fewer loads, or one of them has half of its time: then each of them stands for itself.
-const FEWEST_OF_PACKAGE: usize = 3;
+const MIN_OF_PACKAGE: usize = 3;
 
 /// The loads that stand together, the longest first. A program that imports lazily loads the many modules of a package one
 /// by one, and none of them takes long.
@@ -79,7 +79,7 @@ fn of_packages(runtime: AskedRuntime, loads: Vec<&Load>) -> Vec<Vec<&Load>> {
     let mut together: Vec<Vec<&Load>> = Vec::new();
     for mut package in packages.into_values() {
         package.sort_by_key(|load| Reverse(load.total));
-        if package.len() < FEWEST_OF_PACKAGE || package[0].total.0.saturating_mul(2) >= sum(&package).0 {
+        if package.len() < MIN_OF_PACKAGE || package[0].total.0.saturating_mul(2) >= sum(&package).0 {
             together.extend(package.into_iter().map(|load| vec![load]));
         } else {
             together.push(package);

@@ -27,7 +27,7 @@ const ARCHIVE_SAVES: [&str; 4] = [
 pub const ARCHIVE: &str = "shared objects";
 
 /// A class is loaded in less. If more time passes until the next one, the program did something else.
-const LONGEST_CLASS: Nanos = Nanos(1_000_000);
+const MAX_CLASS_TIME: Nanos = Nanos(1_000_000);
 
 /// The runtimes of which a run executes one program. The reports of several would be mixed.
 pub(in crate::analysis) fn runtimes(account: &Account, binaries: &FileBinaries) -> Vec<AskedRuntime> {
@@ -165,7 +165,7 @@ fn java(text: &str) -> Vec<Load> {
     let next = classes.iter().skip(1).map(|(at, ..)| *at).chain(classes.last().map(|(at, ..)| *at));
     let class_path = text.lines().find_map(|line| line.strip_prefix("class path\t"));
     let class = |((at, name, source), next): (&(u64, &str, &str), u64)| {
-        let time = Nanos(next.saturating_sub(*at)).min(LONGEST_CLASS);
+        let time = Nanos(next.saturating_sub(*at)).min(MAX_CLASS_TIME);
         let (unit, file) = ((*name).to_owned(), Some((*source).into()));
         let runtime = if is_archivable(source, class_path) { JAVA_CLASSES } else { JAVA_OWN_CLASSES };
         Load { runtime, unit, file, own: time, total: time, depth: 0 }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 const MARK: char = '\u{1}';
 
 /// How many of the longest commands are listed. A long script has thousands.
-const MOST: usize = 40;
+const MAX_COMMANDS: usize = 40;
 /// How many characters of a command are kept as its name.
-const LONGEST: usize = 60;
+const MAX_NAME_CHARS: usize = 60;
 
 /// A command lasts until the next line of the report. One that is executed several times is one load.
 pub(super) fn bash(text: &str) -> Vec<Load> {
@@ -30,7 +30,7 @@ pub(super) fn bash(text: &str) -> Vec<Load> {
         let file: Option<Arc<str>> = Some(file).filter(|file| file.starts_with('/')).map(Into::into);
         Load { runtime: AskedRuntime::Bash.name(), unit, file, own: time, total: time, depth: 0 }
     };
-    commands.into_iter().take(MOST).map(load).collect()
+    commands.into_iter().take(MAX_COMMANDS).map(load).collect()
 }
 
 /// `123<tab>++ id -u`: when it arrived, and a plus sign for each level. Further lines of a command have none.
@@ -48,7 +48,7 @@ fn bash_line(line: &str) -> Option<(u64, &str, Option<&str>)> {
 }
 
 fn shortened(command: &str) -> String {
-    let end = command.char_indices().nth(LONGEST).map_or(command.len(), |(end, _)| end);
+    let end = command.char_indices().nth(MAX_NAME_CHARS).map_or(command.len(), |(end, _)| end);
     if end < command.len() { format!("{}…", &command[..end]) } else { command.to_owned() }
 }
 

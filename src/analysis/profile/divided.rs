@@ -76,7 +76,7 @@ pub struct Divided {
 }
 
 /// Fewer samples of a thread say little about it: those of all threads of its program are taken.
-const FEWEST: u64 = 20;
+const MIN_SAMPLES: u64 = 20;
 /// Fewer samples of a program do not divide its time: if all of them agreed, the interval would still be a third of it.
 const TOO_FEW: u64 = 10;
 /// Nodes below this part of the total are left out. Their time remains with their callers.
@@ -150,7 +150,7 @@ impl<'p> Part<'p> {
                 profile.stacks.iter().filter(|(task, _)| wanted(task)).flat_map(|(_, stacks)| stacks);
             stacks.map(|(stack, weighed)| (stack, *weighed)).collect()
         };
-        let enough = |stacks: &Vec<(&Vec<usize>, Weighed)>| sum(stacks).samples >= FEWEST;
+        let enough = |stacks: &Vec<(&Vec<usize>, Weighed)>| sum(stacks).samples >= MIN_SAMPLES;
 
         let program = &user.task.program;
         let same = Some(of(&|task| *task == user.task)).filter(enough);

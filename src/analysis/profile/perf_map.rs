@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 /// The largest map that is read, in bytes.
-const LONGEST: u64 = 256 << 20;
+const MAX_MAP_BYTES: u64 = 256 << 20;
 
 /// Functions in generated code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl PerfMap {
     /// The map of a process. One that is older than `since` is that of another process with the same id.
     pub(super) fn of_process(pid: u32, since: SystemTime) -> PerfMap {
         let path = format!("/tmp/perf-{pid}.map");
-        let Ok((bytes, facts)) = regular_file::read(Path::new(&path), LONGEST) else {
+        let Ok((bytes, facts)) = regular_file::read(Path::new(&path), MAX_MAP_BYTES) else {
             return PerfMap::default();
         };
         if facts.modified().ok().is_none_or(|written| written < since) {

@@ -23,7 +23,7 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 
 /// The longest text that is read, in bytes: a report, or what a run wrote to stderr.
-const LONGEST: u64 = 64 << 20;
+const MAX_REPORT_BYTES: u64 = 64 << 20;
 
 /// Runs the command once as it is and once with the questions. The inner error: why the reports do not count, as one
 /// lower-case line.
@@ -109,7 +109,7 @@ impl Run {
 fn text(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
-    file.take(LONGEST).read_to_end(&mut bytes)?;
+    file.take(MAX_REPORT_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -148,7 +148,7 @@ fn files(folder: &Path, beginning: &str) -> Vec<Vec<u8>> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let wanted = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
     wanted
-        .filter_map(|entry| regular_file::read(&entry.path(), LONGEST).ok())
+        .filter_map(|entry| regular_file::read(&entry.path(), MAX_REPORT_BYTES).ok())
         .map(|(bytes, _)| bytes)
         .collect()
 }

@@ -32,7 +32,7 @@ const SHORT_LIMIT: Duration = Duration::from_millis(200);
 const GRACE_NANOS: u64 = 1_000_000_000;
 
 /// We wait at least this long between two looks.
-const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
+const MIN_PAUSE: Duration = Duration::from_micros(100);
 
 /// How often we check whether a long-lived tracee has stopped itself.
 const STOP_CHECK: Duration = Duration::from_millis(100);
@@ -378,7 +378,7 @@ fn poll_both(pidfd: &OwnedFd, stdout: &mut Stdout, pause: Duration) -> bool {
 pub(crate) fn polled<const N: usize>(descriptors: [i32; N], pause: Duration) -> [bool; N] {
     let mut asked = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     // a pause must not become a busy loop
-    let pause = pause.max(SHORTEST_PAUSE);
+    let pause = pause.max(MIN_PAUSE);
     let time = libc::timespec {
         tv_sec: libc::time_t::try_from(pause.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: pause.subsec_nanos().into(),

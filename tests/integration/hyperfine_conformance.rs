@@ -304,7 +304,8 @@ fn invocations_end_as_in_hyperfine_and_say_why() {
 #[test]
 fn the_page_lists_exactly_these_tests_as_passing() {
     let page = include_str!("../../docs/from-hyperfine.md");
-    let passed = page.split_once("<!-- passed -->").unwrap().1.split_once("<!-- end of passed -->").unwrap().0;
+    let passed =
+        page.split_once("<!-- passed -->").unwrap().1.split_once("<!-- end of passed -->").unwrap().0;
     let listed: BTreeSet<&str> = passed.split('`').skip(1).step_by(2).collect();
     let own = CASES.iter().map(|(test, _)| *test).chain(FUNCTIONS);
     assert_eq!(listed, own.collect::<BTreeSet<&str>>());

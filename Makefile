@@ -35,7 +35,7 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	fuzz/run --check
 
-# One test more than there are processors: many of them wait.
+# One more test at a time than there are processors, because many of them wait.
 unit:
 	RUST_TEST_THREADS=$$(($$(nproc) + 1)) $(CARGO) test --workspace --locked
 
@@ -61,32 +61,32 @@ kernels: build-needs
 kernels-ci: build-needs
 	tests/kernels/ci
 
-# `firstbyte watch` with Debian's Prometheus and node exporter, the rules, and the recipes of docs/fleet.md with GNU parallel
-# and with Slurm on three nodes, which all run here. Starting servers needs root. Takes two minutes.
+# Tests `firstbyte watch` with Debian's Prometheus and node exporter, the alerting rules, and the recipes of docs/prometheus.md
+# with GNU parallel and with Slurm (three nodes on this machine). Needs root to start servers. Takes two minutes.
 prometheus: build-needs
 	scripts/build-needs prometheus
 	FIRSTBYTE_REQUIRE=all $(CARGO) test --locked --test integration -- --ignored --nocapture --test-threads 1 prometheus_real
 
-# A million runs of a static ELF file and a hundred thousand of a script that forks, on each backend: nothing grows.
-# RUNS=10000 makes fewer, BACKEND=ptrace only those of one backend. `make unit` makes a few of them.
+# Runs a static ELF file a million times and a script that forks a hundred thousand times, on each backend, and checks that
+# nothing grows. RUNS=10000 makes fewer runs, BACKEND=ptrace tests one backend. `make unit` makes a few of these runs.
 RUNS ?= 1000000
 BACKEND ?=
 soak: build-needs
 	FIRSTBYTE_SOAK_RUNS=$(RUNS) FIRSTBYTE_SOAK_BACKEND=$(BACKEND) $(PROOFS) --nocapture soak::nothing_grows
 
-# Kills firstbyte at 500 random moments: nothing is left that the next run does not remove. `make unit` does a few.
+# Kills firstbyte at 500 random moments, and checks that the next run removes what is left. `make unit` does this a few times.
 KILLS ?= 500
 kill: build-needs
 	FIRSTBYTE_KILLS=$(KILLS) $(PROOFS) --nocapture kill::
 
-# The integration tests beside 8 busy loops, and with so little memory that the kernel reclaims pages all the time.
+# Runs the integration tests beside 8 busy loops, with so little memory that the kernel keeps reclaiming pages.
 # STRESS=tracees runs only the tests whose names contain that word.
 STRESS ?=
 stress: build-needs
 	$(CARGO) test --locked --test integration --no-run
 	scripts/beside-load $(CARGO) test --locked --test integration -- $(STRESS)
 
-# Fuzzes every reader of files, FUZZ_SECONDS each (60). FUZZ=elf fuzzes only that one.
+# Fuzzes each reader of files for FUZZ_SECONDS (60). FUZZ=elf fuzzes only that one.
 FUZZ ?=
 fuzz: build-needs
 	fuzz/run $(FUZZ)
@@ -96,25 +96,25 @@ level0: $(FIRSTBYTE)
 	FIRSTBYTE=$(CURDIR)/$(FIRSTBYTE) crates/cc/runtime/tests/figures.sh all level0
 
 # Makes the files of a release in target/dist: a tarball, a Debian package and their checksums.
-# DIST='--architecture arm64' makes them for that one, with a cross compiler.
+# DIST='--architecture arm64' makes them for arm64, with a cross compiler.
 DIST ?=
 dist: build-needs
 	scripts/build-needs dist
 	case '$(DIST)' in *arm64*) [ "$$(dpkg --print-architecture)" = arm64 ] || scripts/build-needs dist-arm64 ;; esac
 	packaging/dist $(DIST)
 
-# Installs that package in minimal systems of Debian 12 and 13, uses it and removes it. Needs root.
-# TRY=arm64 does so with that architecture's, on emulated machines.
+# Installs that package in minimal Debian 12 and 13 systems, uses it and removes it. Needs root.
+# TRY=arm64 does so with the package for arm64, on emulated machines.
 TRY ?= $(shell dpkg --print-architecture)
 dist-try:
 	scripts/build-needs dist
 	[ "$$(dpkg --print-architecture)" = $(TRY) ] || scripts/build-needs kernels
 	packaging/try target/dist/firstbyte_*_$(TRY).deb target/dist/systems
 
-# Measures every figure of results/, docs and README again, on an idle machine: about an hour. scripts/figures/all lists the
-# steps and their times.
+# Measures every figure of results/, docs and README again, and writes them into the pages. Needs an idle machine, and more than
+# two hours. ONLY='fill pictures' runs only these steps; scripts/figures/run lists all.
 figures: $(FIRSTBYTE)
-	scripts/figures/all
+	scripts/figures/run
 
 clean:
 	$(CARGO) clean

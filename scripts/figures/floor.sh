@@ -1,8 +1,8 @@
 #!/bin/bash
-# floor.sh PART: measures one part, on a quiet machine, in a checkout of main
+# floor.sh PART: measures one part, on an idle machine
 # (R: release binary; B: bench executable of benches/floor)
 #   A  floor, prints, waterfall          ~2.5 min     B  floor and C loops                     ~4 min
-#   C  cores, start-up, uutils yes       ~1.5 min     D  throughput, N = 17.5M, all sinks      ~4 min
+#   C  processors, `lines 1`, uutils yes ~1.5 min     D  throughput, N = 17.5M, all sinks      ~4 min
 #   E  terminal, ladder, the post's table  ~5 min
 R=${R:-$PWD/target/x86_64-unknown-linux-gnu/release/firstbyte}
 B=${B:-$(ls -t target/x86_64-unknown-linux-gnu/release/deps/floor-* 2>/dev/null | grep -v '\.d$' | head -1)}

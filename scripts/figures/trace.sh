@@ -1,5 +1,5 @@
 #!/bin/bash
-# trace.sh PART: measures one part, on a quiet machine, in a checkout of main
+# trace.sh PART: measures one part, on an idle machine
 # (B: bench executable of benches/trace, release build)
 #   A  overhead, corrected totals, compared with strace -f   ~4 min
 #   B  every class of program, with bpf and with ptrace      ~2 min

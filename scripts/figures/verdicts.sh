@@ -1,12 +1,11 @@
 #!/bin/bash
-# verdicts.sh PART: measures one part, on a quiet machine, in a checkout of main, after
+# verdicts.sh PART: measures one part, on an idle machine, after
 #   cargo build --release && cargo bench --bench verdicts --bench hyperfine --no-run
 #   A  verdicts: a program with itself, 200 times   ~7 min (limit 600 s)
 #   B  verdicts: 3 % slower, 100 times              ~4 min
 #   C  compared with hyperfine -N, and cold         ~3 min
 #   D  two programs that differ by 3 %, compared by firstbyte, hyperfine 1.20 and 2.0.0   ~40 min; HYPERFINE_1 and
-#      HYPERFINE_2 name the two; SECONDS_EACH=180 stops after that time, and the next call goes on
-# Afterwards verdicts-fill.py fills docs/bench.md, docs/cold.md and the README of the results.
+#      HYPERFINE_2 are the two programs; SECONDS_EACH=180 stops after that time, and the next call continues
 T=target/x86_64-unknown-linux-gnu/release/deps
 V=${V:-$(ls -t $T/verdicts-* | grep -v '\.d$' | head -1)}
 H=${H:-$(ls -t $T/hyperfine-* | grep -v '\.d$' | head -1)}

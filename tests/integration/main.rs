@@ -18,6 +18,7 @@ mod compare;
 mod containers;
 mod corpus;
 mod diff;
+mod docs;
 mod doctor;
 mod elf;
 mod elf_command;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""measure.py trace|expert FOLDER RESULTS [--only REGEX] [--from N] [--seconds N] [--again]
+"""measure.py trace|expert FOLDER RESULTS [--only REGEX] [--seconds N] [--again]
 
-Measures the commands of commands.toml: `trace` by `firstbyte trace`, `expert` by perf, strace and the runtimes' own reports.
-FOLDER is that of install.sh and fixtures.sh. RESULTS gets trace.json and expert.json, compact. What is in there already is
-kept, so an interrupted measurement goes on where it stopped; after --seconds it stops by itself."""
+Measures the commands of commands.toml: `trace` with `firstbyte trace`, `expert` with perf, strace and the runtimes' own
+reports. FOLDER is that of install.sh and fixtures.sh. RESULTS gets trace.json or expert.json. Commands that are in there
+already are left out, so an interrupted measurement continues where it stopped. After --seconds it stops by itself."""
 import argparse, collections, json, os, re, shlex, shutil, signal, subprocess, sys, tempfile, time, tomllib
 
 HERE = os.path.dirname(os.path.abspath(__file__))

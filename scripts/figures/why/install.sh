@@ -1,6 +1,6 @@
 #!/bin/bash
 # install.sh FOLDER: installs the commands of commands.toml. Debian's packages need root; everything else goes into FOLDER.
-# What is already there on the machine and in no package (docker, terraform, kubectl, gcloud, pyenv) is measured if it is found.
+# Commands that are in no package (docker, terraform, kubectl, gcloud, pyenv) are measured if the machine has them.
 set -eu
 folder=${1:?the folder for what is installed}
 debian='git mercurial gcc g++ cmake make curl sqlite3 ffmpeg vim neovim emacs-nox zsh ruby php-cli r-base-core

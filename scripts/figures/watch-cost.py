@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """cost.py RESULTS [--only WORK] [--tools NAME,…] [--rounds N] [--seconds N]: what watching costs.
 
-Measures the wall time of each piece of work alone and beside each tool, in turn, in a random order in each round: a C build by
-make, a configure script by autoconf, and, while the whole machine is watched, a program that executes nothing. Tools that are
-not installed are left out. RESULTS/watch-cost.json gets every time, and the ratios of times of the same round: the median,
-with its 95 % bootstrap interval. A round during which other programs had more than a twentieth of the processors is repeated:
-`disturbed` counts them. What is there already is kept, so it can be called again until each tool (or those of
---tools) has enough rounds; after --seconds it stops by itself. Needs root, FIRSTBYTE (default: the release build of the checkout), gcc, make and autoconf."""
+Measures the wall time of each piece of work alone and beside each tool, in random order in each round: a C build by make, a
+configure script by autoconf, and, while the whole machine is watched, two programs that execute nothing. Tools that are not
+installed are left out. RESULTS/watch-cost.json gets every time, and the ratios of times of the same round: the median with
+its 95 % bootstrap interval. A round during which other programs used more than a twentieth of the processors is repeated;
+`disturbed` counts these. Rounds that are there already are kept, so it can be called again until each tool (or those of
+--tools) has enough rounds. After --seconds it stops by itself. Needs root, gcc, make, autoconf, and FIRSTBYTE (default: the
+release build of the checkout)."""
 import argparse, json, os, platform, random, resource, shutil, signal, statistics, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -59,7 +60,7 @@ WORK = {
     'another program (dd), a million calls': (nothing, None, ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=512', 'count=500000'], None, True),
 }
 
-# The tools: each gives the words in front of a command, or a program that runs beside it.
+# The tools: words in front of the command, or a program that runs beside it.
 
 def tools(machine):
     """name: (words, whether they run the command, what the tool says when it is ready)"""

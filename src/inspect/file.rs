@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// How many scripts may run each other (`fs/exec.c`: the sixth one gives ELOOP).
-const MOST_SCRIPTS: usize = 5;
+const MAX_SCRIPTS: usize = 5;
 
 /// What a file is, and what it needs.
 #[derive(Clone, Debug, Serialize)]
@@ -66,7 +66,7 @@ pub fn inspect(path: &Path, search: &LibrarySearch<'_>) -> Result<Inspection, In
     while let Some(first_line) = script::first_line(&bytes) {
         let next = first_line.interpreter.clone();
         inspection.scripts.push(Script { path: program, first_line });
-        if inspection.scripts.len() > MOST_SCRIPTS {
+        if inspection.scripts.len() > MAX_SCRIPTS {
             inspection
                 .problems
                 .push("too many scripts run each other, so the kernel refuses (ELOOP)".to_owned());

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// More libraries than any program has.
-const MOST: usize = 10_000;
+const MAX_LIBRARIES: usize = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Library {
@@ -58,7 +58,7 @@ impl LibrarySearch<'_> {
         while let Some(object) = pending.pop_front() {
             let needed = object.elf.dynamic.as_ref().map(|d| d.needed.clone()).unwrap_or_default();
             for name in needed {
-                if found.len() >= MOST || !known.insert(name.clone()) {
+                if found.len() >= MAX_LIBRARIES || !known.insert(name.clone()) {
                     continue;
                 }
                 let library = self.find(&object, &name, program);

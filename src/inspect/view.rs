@@ -5,7 +5,7 @@ use serde::Serializer;
 use std::path::{Path, PathBuf};
 
 /// The longest file that is read, in bytes.
-const LONGEST: u64 = 2 << 30;
+const MAX_FILE_BYTES: u64 = 2 << 30;
 
 /// Files by path.
 pub trait FileView {
@@ -30,7 +30,7 @@ impl FileView for MachineFiles {
         if !metadata.is_file() {
             return Err(InspectError::NotAFile { path: shown });
         }
-        if metadata.len() > LONGEST {
+        if metadata.len() > MAX_FILE_BYTES {
             return Err(InspectError::TooLarge { path: shown, size: metadata.len() });
         }
         std::fs::read(path).map_err(unreadable)

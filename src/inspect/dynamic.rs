@@ -26,12 +26,20 @@ pub struct Dynamic {
     pub pie: bool,
     /// `gnu`, `sysv` or `both`.
     pub hash_style: Option<&'static str>,
+    /// Whether the default folders are not searched for its libraries (`DF_1_NODEFLIB`).
+    pub no_default_folders: bool,
+    /// Whether the code itself must be relocated (`DT_TEXTREL`).
+    pub relocates_text: bool,
+    /// Whether another library may replace its symbols (`DT_FILTER`, `DT_AUXILIARY`).
+    pub has_filter: bool,
+    /// The audit modules that it asks for (`DT_AUDIT`, `DT_DEPAUDIT`).
+    pub audit: Vec<String>,
     /// The number of functions that run before main.
     pub constructors: u64,
     /// The number of functions that run at exit.
     pub destructors: u64,
     #[serde(skip)]
-    values: HashMap<u64, u64>,
+    pub(super) values: HashMap<u64, u64>,
 }
 
 impl Dynamic {
@@ -42,7 +50,7 @@ impl Dynamic {
 }
 
 /// Returns the bytes that will be at an address: its arguments are the address and the size.
-type ReadBytes<'a, 'd> = &'a dyn Fn(u64, u64) -> Option<&'d [u8]>;
+pub(super) type ReadBytes<'a, 'd> = &'a dyn Fn(u64, u64) -> Option<&'d [u8]>;
 
 /// The bytes that will be at an address, if they come from the file.
 pub(super) fn mapped<'d, H: FileHeader<Endian = Endianness>>(
@@ -92,6 +100,10 @@ fn interpret(pairs: &[(u64, u64)], load: ReadBytes<'_, '_>, word: u64) -> Dynami
     let needed = pairs.iter().filter(|(tag, _)| *tag == u64::from(elf::DT_NEEDED));
     let flags = value(elf::DT_FLAGS).unwrap_or(0);
     let flags_1 = value(elf::DT_FLAGS_1).unwrap_or(0);
+    let names_of = |wanted: [u32; 2]| {
+        let is_wanted = move |tag: u64| wanted.iter().any(|known| tag == u64::from(*known));
+        pairs.iter().filter(move |(tag, _)| is_wanted(*tag)).filter_map(|(_, at)| name(*at))
+    };
     let count = |size_tag, single| value(size_tag).unwrap_or(0) / word + u64::from(value(single).is_some());
     let hashes = (value(elf::DT_GNU_HASH).is_some(), value(elf::DT_HASH).is_some());
 
@@ -104,6 +116,10 @@ fn interpret(pairs: &[(u64, u64)], load: ReadBytes<'_, '_>, word: u64) -> Dynami
             || flags & u64::from(elf::DF_BIND_NOW) != 0
             || flags_1 & u64::from(elf::DF_1_NOW) != 0,
         pie: flags_1 & u64::from(elf::DF_1_PIE) != 0,
+        no_default_folders: flags_1 & u64::from(elf::DF_1_NODEFLIB) != 0,
+        relocates_text: value(elf::DT_TEXTREL).is_some() || flags & u64::from(elf::DF_TEXTREL) != 0,
+        has_filter: value(elf::DT_FILTER).is_some() || value(elf::DT_AUXILIARY).is_some(),
+        audit: names_of([elf::DT_AUDIT, elf::DT_DEPAUDIT]).collect(),
         hash_style: match hashes {
             (true, true) => Some("both"),
             (true, false) => Some("gnu"),

@@ -40,6 +40,7 @@ mod hyperfine_scripts;
 mod inherited;
 mod inspect;
 mod inspect_damage;
+mod inspect_layouts;
 mod inspect_runtime;
 mod installing;
 mod kill;

@@ -1,0 +1,281 @@
+//! Follows the code of a program, or of the constructors and destructors of a library.
+
+use super::cursor::Cursor;
+use super::execute::{self, Next};
+use super::functions::{self, Effect};
+use super::image::Image;
+use super::kernel::Table;
+use super::state::Value;
+use iced_x86::Register;
+use std::collections::BTreeSet;
+
+/// How many instructions are followed in all, and how many ways.
+const MOST_INSTRUCTIONS: u32 = 10_000;
+const MOST_WAYS: usize = 64;
+/// A function that calls itself does not fill our memory.
+const DEEPEST: usize = 1000;
+
+/// What the code was found to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::inspect) struct Reached {
+    /// The fewest system calls of any way through the code.
+    pub(in crate::inspect) least: u64,
+    /// The most; `None`: not all of it was followed.
+    pub(in crate::inspect) most: Option<u64>,
+    /// The pages that every way touches, and whether it writes to them.
+    pub(in crate::inspect) pages: BTreeSet<(u64, bool)>,
+    /// Whether every way prints through the C library.
+    pub(in crate::inspect) prints: bool,
+}
+
+/// How the C library prints: its calls before the first text, and the size of its buffer in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::inspect) struct Printing {
+    pub(in crate::inspect) first: u64,
+    pub(in crate::inspect) buffer: u64,
+    /// Whether only the calls for one text are known.
+    pub(in crate::inspect) once: bool,
+}
+
+/// One way through the code.
+#[derive(Clone, Debug)]
+struct Way {
+    cursor: Cursor,
+    /// Where the calls return to.
+    returns_to: Vec<u64>,
+    /// What runs when the current function returns at last.
+    then: Vec<Then>,
+    calls: u64,
+    /// How many bytes the C library was given to print, and whether that is all that is known.
+    printed: Option<(u64, bool)>,
+}
+
+/// What follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Runs(u64),
+    /// exit(3), after the destructors.
+    Ends,
+}
+
+/// How a way ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The process has ended, or all functions have returned.
+    Done,
+    /// More may happen.
+    Open,
+    /// This way is not taken.
+    Impossible,
+}
+
+/// Follows a program from its entry point.
+pub(in crate::inspect) fn program(image: &Image<'_>, printing: Printing) -> Reached {
+    follow(image, printing, Way::new(image.entry, Vec::new()))
+}
+
+/// Follows the functions of a library that run before and after the program.
+pub(in crate::inspect) fn library(image: &Image<'_>) -> Reached {
+    let all = image.constructors.iter().chain(&image.destructors).rev();
+    let mut then: Vec<Then> = all.map(|at| Then::Runs(*at)).collect();
+    match then.pop() {
+        Some(Then::Runs(first)) => follow(image, Printing::default(), Way::new(first, then)),
+        _ => Reached { most: Some(0), ..Reached::default() },
+    }
+}
+
+impl Way {
+    fn new(at: u64, then: Vec<Then>) -> Way {
+        Way { cursor: Cursor::new(at), returns_to: Vec::new(), then, calls: 0, printed: None }
+    }
+}
+
+fn follow(image: &Image<'_>, printing: Printing, first: Way) -> Reached {
+    let mut ways = vec![first];
+    let mut ended: Vec<(Way, End)> = Vec::new();
+    let mut budget = MOST_INSTRUCTIONS;
+    while let Some(mut way) = ways.pop() {
+        let end = loop {
+            if budget == 0 || ways.len() + ended.len() > MOST_WAYS {
+                break End::Open;
+            }
+            budget -= 1;
+            let next = execute::step(image, &mut way.cursor);
+            if let Next::Both(other) = next {
+                let mut taken = way.clone();
+                taken.cursor.at = other;
+                ways.push(taken);
+            } else if let Some(end) = way.goes_on(image, printing, next) {
+                break end;
+            }
+        };
+        if end != End::Impossible {
+            ended.push((way, end));
+        }
+    }
+    summary(&ended)
+}
+
+fn summary(ended: &[(Way, End)]) -> Reached {
+    let calls = || ended.iter().map(|(way, _)| way.calls);
+    let is_complete = !ended.is_empty() && ended.iter().all(|(_, end)| *end == End::Done);
+    let common = |all: BTreeSet<(u64, bool)>, (way, _): &(Way, End)| &all & &way.cursor.pages;
+    let first = ended.first().map(|(way, _)| way.cursor.pages.clone()).unwrap_or_default();
+    Reached {
+        least: calls().min().unwrap_or(0),
+        most: if is_complete { calls().max() } else { None },
+        pages: ended.iter().fold(first, common),
+        prints: !ended.is_empty() && ended.iter().all(|(way, _)| way.printed.is_some()),
+    }
+}
+
+impl Way {
+    /// `None`: it goes on.
+    fn goes_on(&mut self, image: &Image<'_>, printing: Printing, next: Next) -> Option<End> {
+        match next {
+            Next::Instruction | Next::Both(_) => None,
+            Next::Jump(to) => self.enters(image, printing, to),
+            Next::Call(to) => {
+                self.returns_to.push(self.cursor.at);
+                if self.returns_to.len() > DEEPEST {
+                    Some(End::Open)
+                } else {
+                    self.enters(image, printing, to)
+                }
+            }
+            Next::Return(to) => self.returns(to.number()),
+            Next::SystemCall(table, number) => self.system_call(table, number),
+            Next::Fault => Some(End::Done),
+            Next::Unknown => Some(End::Open),
+        }
+    }
+
+    fn enters(&mut self, image: &Image<'_>, printing: Printing, to: Value) -> Option<End> {
+        let name = match to {
+            Value::Function(number) => Some(image.name(number)),
+            Value::Number(address) => image.function_at(address),
+            _ => None,
+        };
+        match (name, to) {
+            (Some(name), _) => match functions::effect(name) {
+                Some(effect) => self.library_function(image, printing, effect),
+                None => Some(End::Open),
+            },
+            (None, Value::Number(address)) if image.is_mapped(address) => {
+                self.cursor.at = address;
+                None
+            }
+            (None, Value::Number(_)) => Some(End::Done),
+            _ => Some(End::Open),
+        }
+    }
+
+    fn library_function(&mut self, image: &Image<'_>, printing: Printing, effect: Effect) -> Option<End> {
+        match effect {
+            Effect::Nothing => {}
+            Effect::Calls(count) => self.calls += count,
+            Effect::Prints { argument, adds_newline } => {
+                if !self.prints(image, printing, argument, adds_newline) {
+                    return Some(End::Open);
+                }
+            }
+            Effect::StartsMain => return self.starts_main(image),
+            Effect::Exits => return self.exits(image),
+            Effect::EndsAtOnce => {
+                self.calls += 1;
+                return Some(End::Done);
+            }
+            Effect::Fails => return Some(End::Impossible),
+        }
+        self.cursor.state.after_call();
+        let to = execute::pop(image, &mut self.cursor.state);
+        self.returns(to.number())
+    }
+
+    /// The program's constructors, then main.
+    fn starts_main(&mut self, image: &Image<'_>) -> Option<End> {
+        let Some(main) = execute::argument(image, &self.cursor.state, 0).number() else {
+            return Some(End::Open);
+        };
+        self.then = vec![Then::Ends];
+        self.then.extend(image.destructors.iter().rev().map(|at| Then::Runs(*at)));
+        self.then.push(Then::Runs(main));
+        self.then.extend(image.constructors.iter().rev().map(|at| Then::Runs(*at)));
+        self.returns_to.clear();
+        self.returns(None)
+    }
+
+    fn exits(&mut self, image: &Image<'_>) -> Option<End> {
+        self.then = vec![Then::Ends];
+        self.then.extend(image.destructors.iter().rev().map(|at| Then::Runs(*at)));
+        self.returns_to.clear();
+        self.returns(None)
+    }
+
+    /// A function returns to this address, or to where it was called from.
+    fn returns(&mut self, to: Option<u64>) -> Option<End> {
+        if let Some(from) = self.returns_to.pop() {
+            self.cursor.at = to.unwrap_or(from);
+            return None;
+        }
+        match self.then.pop() {
+            Some(Then::Runs(address)) => {
+                self.cursor.state.after_call();
+                self.cursor.state.set(Register::RSP, Value::Stack(0));
+                self.cursor.at = address;
+                None
+            }
+            Some(Then::Ends) => {
+                self.calls += 1 + u64::from(self.printed.is_some());
+                Some(if matches!(self.printed, Some((_, false))) { End::Open } else { End::Done })
+            }
+            None => Some(End::Done),
+        }
+    }
+
+    /// Whether what is printed is known well enough to go on.
+    fn prints(&mut self, image: &Image<'_>, printing: Printing, argument: usize, adds_newline: bool) -> bool {
+        let text = execute::argument(image, &self.cursor.state, argument).number().and_then(|at| {
+            self.cursor.touch(at, false);
+            image.text(at)
+        });
+        let is_plain = |text: &Vec<u8>| adds_newline || !text.contains(&b'%');
+        let length = text.filter(is_plain).map(|text| text.len() as u64 + u64::from(adds_newline));
+        if length == Some(0) {
+            return true;
+        }
+        if printing.once && self.printed.is_some() {
+            return false;
+        }
+        if self.printed.is_none() {
+            self.calls += printing.first;
+        }
+        let before = self.printed.map_or(0, |(bytes, _)| bytes);
+        let all = length.map(|length| before + length).filter(|all| *all < printing.buffer);
+        self.printed = Some((all.unwrap_or(before), all.is_some()));
+        all.is_some()
+    }
+
+    fn system_call(&mut self, table: &Table, number: Option<u64>) -> Option<End> {
+        self.calls += 1;
+        match number {
+            None => return Some(End::Open),
+            Some(number) if table.exits.contains(&number) => return Some(End::Done),
+            Some(number) if table.replaces.contains(&number) => return Some(End::Open),
+            Some(number) if number == table.write => self.touch_written(table),
+            Some(_) => self.cursor.state.spoil(), // it may store something
+        }
+        for register in table.changes {
+            self.cursor.state.set(register, Value::Unknown);
+        }
+        None
+    }
+
+    /// The kernel reads what is written.
+    fn touch_written(&mut self, table: &Table) {
+        let [address, length] = table.arguments.map(|register| self.cursor.state.get(register).number());
+        let (Some(address), Some(length)) = (address, length) else { return };
+        self.cursor.touch(address, false);
+        self.cursor.touch(address.wrapping_add(length.saturating_sub(1)), false);
+    }
+}

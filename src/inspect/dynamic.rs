@@ -26,12 +26,6 @@ pub struct Dynamic {
     pub pie: bool,
     /// `gnu`, `sysv` or `both`.
     pub hash_style: Option<&'static str>,
-    /// Whether the default folders are not searched for its libraries (`DF_1_NODEFLIB`).
-    pub no_default_folders: bool,
-    /// Whether the code itself must be relocated (`DT_TEXTREL`).
-    pub relocates_text: bool,
-    /// Whether another library may replace its symbols (`DT_FILTER`, `DT_AUXILIARY`).
-    pub has_filter: bool,
     /// The audit modules that it asks for (`DT_AUDIT`, `DT_DEPAUDIT`).
     pub audit: Vec<String>,
     /// The number of functions that run before main.
@@ -43,6 +37,29 @@ pub struct Dynamic {
 }
 
 impl Dynamic {
+    fn flags(&self, tag: u32) -> u64 {
+        self.values.get(&u64::from(tag)).copied().unwrap_or(0)
+    }
+
+    fn has(&self, tag: u32) -> bool {
+        self.values.contains_key(&u64::from(tag))
+    }
+
+    /// Whether the default folders are not searched for its libraries.
+    pub(super) fn avoids_default_folders(&self) -> bool {
+        self.flags(elf::DT_FLAGS_1) & u64::from(elf::DF_1_NODEFLIB) != 0
+    }
+
+    /// Whether the code itself must be relocated.
+    pub(super) fn relocates_text(&self) -> bool {
+        self.has(elf::DT_TEXTREL) || self.flags(elf::DT_FLAGS) & u64::from(elf::DF_TEXTREL) != 0
+    }
+
+    /// Whether another library may replace its symbols.
+    pub(super) fn has_filter(&self) -> bool {
+        self.has(elf::DT_FILTER) || self.has(elf::DT_AUXILIARY)
+    }
+
     /// Whether the section belongs to an executable and not to a library.
     pub(super) fn is_pie(&self, has_interpreter: bool) -> bool {
         self.pie || (has_interpreter && self.soname.is_none())
@@ -116,9 +133,6 @@ fn interpret(pairs: &[(u64, u64)], load: ReadBytes<'_, '_>, word: u64) -> Dynami
             || flags & u64::from(elf::DF_BIND_NOW) != 0
             || flags_1 & u64::from(elf::DF_1_NOW) != 0,
         pie: flags_1 & u64::from(elf::DF_1_PIE) != 0,
-        no_default_folders: flags_1 & u64::from(elf::DF_1_NODEFLIB) != 0,
-        relocates_text: value(elf::DT_TEXTREL).is_some() || flags & u64::from(elf::DF_TEXTREL) != 0,
-        has_filter: value(elf::DT_FILTER).is_some() || value(elf::DT_AUXILIARY).is_some(),
         audit: names_of([elf::DT_AUDIT, elf::DT_DEPAUDIT]).collect(),
         hash_style: match hashes {
             (true, true) => Some("both"),

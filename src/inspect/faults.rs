@@ -4,28 +4,46 @@
 //! (`do_fault_around` in `mm/memory.c`; `fault_around_bytes` of debugfs). A write copies one page. How the pages of a file lie
 //! in those 64 KiB depends on the address, which is random, so there are a mean and a minimum.
 
-use super::headers::{Elf, PAGE};
+use super::headers::{Elf, PAGE, Segment};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// How many pages one fault maps at most.
 pub(super) const AROUND: u64 = 16;
 
-/// Page faults: what is expected, and what there are at least.
+/// Page faults: their mean, and how many there are at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Faults {
-    pub(super) expected: u64,
+    /// The mean, in sixteenths of a fault.
+    sixteenths: u64,
     pub(super) least: u64,
 }
 
 impl Faults {
     pub(super) const fn exactly(count: u64) -> Faults {
-        Faults { expected: count, least: count }
+        Faults::between(count, count)
     }
 
     /// They may happen, or not.
     pub(super) const fn expected(count: u64) -> Faults {
-        Faults { expected: count, least: 0 }
+        Faults::between(0, count)
+    }
+
+    pub(super) const fn between(least: u64, expected: u64) -> Faults {
+        Faults { sixteenths: expected.saturating_mul(AROUND), least }
+    }
+
+    pub(super) fn mean(sum: u64, of: u64, least: u64) -> Faults {
+        Faults { sixteenths: sum.saturating_mul(AROUND) / of.max(1), least }
+    }
+
+    pub(super) fn sixteenths(self) -> u64 {
+        self.sixteenths
+    }
+
+    /// The same with a smaller minimum.
+    pub(super) fn with_up_to(self, fewer: u64) -> Faults {
+        Faults { least: self.least.saturating_sub(fewer), ..self }
     }
 }
 
@@ -34,7 +52,7 @@ impl std::ops::Add for Faults {
 
     fn add(self, other: Faults) -> Faults {
         Faults {
-            expected: self.expected.saturating_add(other.expected),
+            sixteenths: self.sixteenths.saturating_add(other.sixteenths),
             least: self.least.saturating_add(other.least),
         }
     }
@@ -58,21 +76,50 @@ pub(super) struct Touches {
     has_fixed_address: bool,
 }
 
+/// The kernel joins mappings of neighbouring pages of a file with the same rights. In a program for i386 that does not say
+/// otherwise, what can be read can be executed.
+fn are_one(elf: &Elf, before: &Segment, next: &Segment) -> bool {
+    let all_execute = elf.machine_name == "i386" && !elf.segments.iter().any(|s| s.kind == "GNU_STACK");
+    let rights = |segment: &Segment| {
+        let is = |right| segment.flags.contains(right);
+        (is('r'), is('w'), is('x') || (all_execute && is('r')))
+    };
+    let is_next = |from: u64, to: u64| (from / PAGE).checked_add(before.file_pages) == Some(to / PAGE);
+    rights(before) == rights(next)
+        && is_next(before.address, next.address)
+        && is_next(before.offset, next.offset)
+}
+
 /// No more pages than this are looked at, because damaged headers may name any number.
 const MOST: u64 = 1 << 16;
 
 impl Touches {
     pub(super) fn new(elf: &Elf) -> Touches {
-        let mut mappings = Vec::new();
+        let mut mappings: Vec<(Range<u64>, bool)> = Vec::new();
+        let mut before: Option<&Segment> = None;
         for segment in elf.loads() {
             let first = segment.address / PAGE;
             let there = elf.size.saturating_sub(segment.offset / PAGE * PAGE).div_ceil(PAGE);
             let end = first.saturating_add(segment.file_pages);
-            mappings.push((first..end.min(first.saturating_add(there)), true));
-            mappings.push((end..end.saturating_add(segment.zero_pages), false));
+            let end_there = end.min(first.saturating_add(there));
+            match mappings.last_mut() {
+                Some((pages, true)) if before.is_some_and(|before| are_one(elf, before, segment)) => {
+                    pages.end = end_there.max(pages.end);
+                }
+                _ => mappings.push((first..end_there, true)),
+            }
+            if segment.zero_pages > 0 {
+                mappings.push((end..end.saturating_add(segment.zero_pages), false));
+            }
+            before = Some(segment);
         }
         let has_fixed_address = elf.loads().next().is_some_and(|first| first.address >= PAGE);
         Touches { mappings, all: Vec::new(), has_fixed_address }
+    }
+
+    /// Whether there is a page with this number.
+    pub(super) fn has(&self, page: u64) -> bool {
+        self.mappings.iter().any(|(pages, _)| pages.contains(&page))
     }
 
     pub(super) fn page(&mut self, page: u64, is_write: bool, is_certain: bool) {
@@ -98,7 +145,7 @@ impl Touches {
         let places = if self.has_fixed_address { 1 } else { AROUND };
         let counts = |only_certain: bool| (0..places).map(move |shift| self.count(shift, only_certain));
         let sum: u64 = counts(false).sum();
-        Faults { expected: (sum + places / 2) / places, least: counts(true).min().unwrap_or(0) }
+        Faults::mean(sum, places, counts(true).min().unwrap_or(0))
     }
 
     fn count(&self, shift: u64, only_certain: bool) -> u64 {
@@ -151,7 +198,7 @@ mod tests {
     #[test]
     fn the_place_in_memory_decides_what_is_around() {
         // two neighbours are in one piece, except in one of sixteen places
-        assert_eq!(touches(0..40, &[(20, false), (21, false)], false), Faults { expected: 1, least: 1 });
+        assert_eq!(touches(0..40, &[(20, false), (21, false)], false), Faults::mean(17, 16, 1));
         // at the start of a mapping, the sixteen pages begin with it
         assert_eq!(touches(0..40, &[(0, false), (15, false)], false), Faults::exactly(1));
     }

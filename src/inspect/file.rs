@@ -2,6 +2,7 @@
 
 use super::InspectError;
 use super::file_kind::ElfKind;
+use super::glibc::loading::Loading;
 use super::headers::{self, Elf};
 use super::launcher::{self, Launch};
 use super::libraries;
@@ -154,9 +155,10 @@ impl Chain<'_, '_> {
             launched.changes.iter().fold(self.surroundings.environment.clone(), launcher::changed);
         self.surroundings.environment = environment;
         let name = launched.command;
-        let (found, failed_execs) = match name.contains('/') {
-            true => (Some(PathBuf::from(&name)), 0),
-            false => self.surroundings.in_path(&name),
+        let (found, failed_execs) = if name.contains('/') {
+            (Some(PathBuf::from(&name)), 0)
+        } else {
+            self.surroundings.in_path(&name)
         };
         let path = reached.path.clone();
         if let Some(prediction) = own.prediction.take() {
@@ -214,7 +216,7 @@ fn explained(path: &Path, bytes: &[u8], surroundings: &Surroundings<'_>) -> Resu
     let loading = if is_linked {
         libraries::load(path, &elf, interpreter.as_ref(), surroundings)
     } else {
-        Default::default()
+        Loading::default()
     };
     let missing = loading.libraries.iter().filter(|l| l.path.is_none() && l.asked_by.is_none());
     problems.extend(
@@ -225,8 +227,15 @@ fn explained(path: &Path, bytes: &[u8], surroundings: &Surroundings<'_>) -> Resu
     if let Some(library) = loading.libraries.iter().find(|library| library.name == "libc.so.6") {
         elf.runtime.note_glibc(&library.needed_by);
     }
-    let files = surroundings.files;
-    let started = Started { elf: &elf, bytes, interpreter: interpreter.as_ref(), loading: &loading, files };
+    let started = Started {
+        path,
+        elf: &elf,
+        bytes,
+        interpreter: interpreter.as_ref(),
+        loading: &loading,
+        files: surroundings.files,
+        environment: &surroundings.environment,
+    };
     let prediction = (elf.kind.is_executable() && problems.is_empty()).then(|| prediction::predict(&started));
     Ok(Explained { libraries: loading.libraries, problems, prediction, elf })
 }

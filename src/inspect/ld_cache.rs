@@ -106,3 +106,48 @@ fn text(cache: &[u8], at: u32) -> Option<String> {
     let end = bytes.iter().position(|&b| b == 0)?;
     std::str::from_utf8(&bytes[..end]).ok().map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cache with one name: for a better processor, for a machine with something else, and for any.
+    fn cache() -> Vec<u8> {
+        let texts = b"liba.so\0/better/liba.so\0/other/liba.so\0/plain/liba.so\0x86-64-v3\0";
+        let entries = 3;
+        let start = HEADER + entries * ENTRY;
+        let at = |text: &[u8]| {
+            let within = texts.windows(text.len()).position(|window| window == text).unwrap();
+            u32::try_from(start + within).unwrap()
+        };
+        let directory = (start + texts.len()).next_multiple_of(4);
+        let mut bytes = MAGIC.to_vec();
+        let mut numbers = |all: &[u32]| all.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        numbers(&[u32::try_from(entries).unwrap(), 0, 2, u32::try_from(directory).unwrap(), 0, 0, 0]);
+        let name = at(b"liba.so\0/better");
+        for (path, needs) in [(&b"/better"[..], IS_IN_SUBFOLDER), (b"/other", 1 << 5), (b"/plain", 0)] {
+            let [low, high] = [needs & 0xffff_ffff, needs >> 32].map(|half| u32::try_from(half).unwrap());
+            numbers(&[0x0303, name, at(path), 0, low, high]);
+        }
+        let subfolder = at(b"x86-64-v3");
+        bytes.extend(texts);
+        bytes.resize(directory, 0);
+        let section = u32::try_from(directory + 8 + 16).unwrap();
+        for number in [EXTENSION, 1, SUBFOLDERS, 0, section, 4, subfolder] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_entry_for_the_best_subfolder_that_is_searched_is_taken() {
+        let cache = LdCache::parse(&cache());
+        let found = |flags, subfolders: &[&str]| {
+            let subfolders: Vec<String> = subfolders.iter().map(|name| (*name).to_owned()).collect();
+            cache.lookup("liba.so", flags, &subfolders).map(|path| path.display().to_string())
+        };
+        assert_eq!(found(0x0303, &["glibc-hwcaps/x86-64-v3/", ""]).as_deref(), Some("/better/liba.so"));
+        assert_eq!(found(0x0303, &["glibc-hwcaps/x86-64-v2/", ""]).as_deref(), Some("/plain/liba.so"));
+        assert_eq!(found(3, &[""]), None);
+    }
+}

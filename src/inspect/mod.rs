@@ -28,6 +28,7 @@ mod relocated;
 pub mod relocations;
 pub mod runtime;
 pub mod script;
+mod stack;
 mod start_files;
 mod started;
 pub mod surroundings;

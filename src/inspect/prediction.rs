@@ -6,9 +6,10 @@
 
 use super::code::image::Image;
 use super::code::walk::{self, Reached};
-use super::faults::Faults;
+use super::faults::{AROUND, Faults};
 use super::library::{Library, THE_LOADER};
 use super::runtime::{CLibrary, Language};
+use super::stack;
 use super::start_files::{self, StaticStart};
 use super::started::Started;
 use super::touched;
@@ -53,14 +54,14 @@ impl Prediction {
     /// With the starts of the programs that were executed before this one in the same process.
     pub(super) fn after(mut self, launched: &[(PathBuf, Prediction)], is_script: bool) -> Prediction {
         if is_script {
-            self.unsure("the program reads a script or has arguments");
+            self.unsure("what the script makes its interpreter do is not counted");
         }
         for (at, (path, own)) in launched.iter().enumerate() {
-            let name = format!("`{}`, before it executes another program", path.display());
+            let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            let name = format!("`{file}`, with its attempts to execute");
             self.parts.insert(at, Part { name, syscalls: own.syscalls, page_faults: own.page_faults });
             self.syscalls = self.syscalls.saturating_add(own.syscalls);
             self.page_faults = self.page_faults.saturating_add(own.page_faults);
-            self.unsure(&format!("the work of `{}` is not counted", path.display()));
         }
         self
     }
@@ -93,8 +94,7 @@ impl Parts {
 pub(super) fn predict(started: &Started<'_>) -> Prediction {
     let runtime = &started.elf.runtime;
     let mut parts = Parts { all: Vec::new(), minimum_because: started.loading.uncertain.clone() };
-    // the page below the arguments; sometimes none or two
-    parts.add("the kernel: execve, stack", 1, Faults::expected(1));
+    parts.add("the kernel: execve, stack", 1, stack::faults(started.path, started.elf, started.environment));
     let start = start_files::of(started);
     let code = followed(started, &start, &mut parts);
     if let Some(interpreter) = started.interpreter {
@@ -117,7 +117,15 @@ pub(super) fn predict(started: &Started<'_>) -> Prediction {
 fn finished(parts: Parts, started: &Started<'_>) -> Prediction {
     let Parts { all, minimum_because } = parts;
     let is_minimum = !minimum_because.is_empty();
-    let chosen = |faults: Faults| if is_minimum { faults.least } else { faults.expected };
+    // rounded so that the parts sum to the whole
+    let (mut all_sixteenths, mut before) = (0_u64, 0);
+    let mut chosen = |faults: Faults| {
+        all_sixteenths = all_sixteenths.saturating_add(faults.sixteenths());
+        let rounded = all_sixteenths.saturating_add(AROUND / 2) / AROUND;
+        let own = rounded - before;
+        before = rounded;
+        if is_minimum { faults.least } else { own }
+    };
     let part = |(name, syscalls, faults)| Part { name, syscalls, page_faults: chosen(faults) };
     let parts: Vec<Part> = all.into_iter().map(part).collect();
     let sum = |counts: fn(&Part) -> u64| parts.iter().map(counts).fold(0, u64::saturating_add);
@@ -139,7 +147,7 @@ fn followed(started: &Started<'_>, start: &StaticStart, parts: &mut Parts) -> Re
         parts.unsure("the instructions of this machine are not followed");
         return Reached::default();
     };
-    let reached = walk::program(&image, start.printing);
+    let reached = walk::program(&image, start.printing, started.interpreter.is_some());
     if reached.most != Some(reached.least) {
         parts.unsure("the program's own work is counted only as far as its code could be followed");
     }

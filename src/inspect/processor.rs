@@ -72,8 +72,7 @@ mod tests {
         };
         let old = Processor::parse(&text("GenuineIntel", "cx16 lahf_lm popcnt pni ssse3 sse4_1"));
         assert!(old.levels().is_empty());
-        let v3: String =
-            LEVELS[..2].iter().map(|(_, features)| format!("{features} ")).collect::<String>() + "bmi1 bmi2";
+        let v3: String = [LEVELS[0].1, LEVELS[1].1, "bmi1 bmi2"].join(" ");
         let amd = Processor::parse(&text("AuthenticAMD", &v3));
         assert_eq!((amd.levels(), amd.platform()), (vec!["x86-64-v3", "x86-64-v2"], "x86_64"));
         assert_eq!(Processor::parse(&text("GenuineIntel", &v3)).platform(), "haswell");

@@ -67,6 +67,12 @@ impl Environment {
         self.get(name).is_some_and(|value| !value.is_empty())
     }
 
+    /// How many variables there are, and how many bytes their texts take.
+    pub(super) fn size(&self) -> (u64, u64) {
+        let bytes = self.0.iter().map(|(name, value)| name.len() as u64 + value.len() as u64 + 2);
+        (self.0.len() as u64, bytes.sum())
+    }
+
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Environment {
         self.0.insert(name.to_owned(), value.to_owned());

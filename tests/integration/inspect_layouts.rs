@@ -86,25 +86,25 @@ impl Layout {
         let inspection = self.inspected();
         assert_eq!(inspection.problems, Vec::<String>::new());
         assert_eq!(tried(&inspection), opened(&lines));
-        self.counts_are_as_predicted(&lines, &inspection);
+        counts_are_as_predicted(&lines, &inspection);
     }
+}
 
-    /// The counts alone.
-    #[track_caller]
-    fn counts_are_as_predicted(&self, lines: &[String], inspection: &Inspection) {
-        let prediction = inspection.prediction.as_ref().unwrap();
-        let (predicted, traced) = (prediction.syscalls, lines.len() as u64);
-        eprintln!("predicted {predicted}, traced {traced} {:?}", prediction.minimum_because);
-        if prediction.minimum_because.is_empty() {
-            assert_eq!(predicted, traced, "{}\n{prediction:#?}", lines.join("\n"));
-        } else {
-            assert!(predicted <= traced, "{}\n{prediction:#?}", lines.join("\n"));
-        }
-        // on the versions of glibc that are known, nothing is left open
-        let unknown = "were not compared with a trace";
-        let is_unknown = prediction.minimum_because.iter().any(|cause| cause.contains(unknown));
-        assert!(is_unknown || prediction.minimum_because.is_empty(), "{:?}", prediction.minimum_because);
+/// The counts alone.
+#[track_caller]
+fn counts_are_as_predicted(lines: &[String], inspection: &Inspection) {
+    let prediction = inspection.prediction.as_ref().unwrap();
+    let (predicted, traced) = (prediction.syscalls, lines.len() as u64);
+    eprintln!("predicted {predicted}, traced {traced} {:?}", prediction.minimum_because);
+    if prediction.minimum_because.is_empty() {
+        assert_eq!(predicted, traced, "{}\n{prediction:#?}", lines.join("\n"));
+    } else {
+        assert!(predicted <= traced, "{}\n{prediction:#?}", lines.join("\n"));
     }
+    // on the versions of glibc that are known, nothing is left open
+    let unknown = "were not compared with a trace";
+    let is_unknown = prediction.minimum_because.iter().any(|cause| cause.contains(unknown));
+    assert!(is_unknown || prediction.minimum_because.is_empty(), "{:?}", prediction.minimum_because);
 }
 
 /// The files and folders that the loader tries, in order.
@@ -171,7 +171,7 @@ fn a_library_path_with_empty_missing_and_repeated_folders() {
     layout.set("LD_LIBRARY_PATH", format!("{missing}::relative:{missing}//;{libs}/:{libs}"));
     let Some(lines) = layout.traced() else { return };
     // our current folder is not that of the program, so what is relative is as absent here as there
-    layout.counts_are_as_predicted(&lines, &layout.inspected());
+    counts_are_as_predicted(&lines, &layout.inspected());
     assert_eq!(tried(&layout.inspected()), opened(&lines));
 }
 
@@ -302,7 +302,7 @@ fn two_names_of_one_library() {
     fs::remove_file(layout.path("libs/libb.so")).unwrap();
     std::os::unix::fs::symlink("liba.so", layout.path("libs/libb.so")).unwrap();
     let Some(lines) = layout.traced() else { return };
-    layout.counts_are_as_predicted(&lines, &layout.inspected());
+    counts_are_as_predicted(&lines, &layout.inspected());
 }
 
 /// A name with a slash is not searched for.

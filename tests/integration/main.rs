@@ -39,6 +39,7 @@ mod hyperfine_conformance;
 mod hyperfine_scripts;
 mod inherited;
 mod inspect;
+mod inspect_bounds;
 mod inspect_damage;
 mod inspect_layouts;
 mod inspect_runtime;

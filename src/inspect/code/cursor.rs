@@ -14,8 +14,8 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn new(at: u64) -> Cursor {
-        Cursor { at, state: State::new(), pages: BTreeSet::new() }
+    pub(super) fn new(at: u64, state: State) -> Cursor {
+        Cursor { at, state, pages: BTreeSet::new() }
     }
 
     pub(super) fn touch(&mut self, address: u64, is_write: bool) {

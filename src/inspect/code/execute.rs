@@ -8,10 +8,11 @@ use super::state::{Place, State, Value};
 use super::words::mask;
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
-    OpKind, Register,
+    OpKind, Register, UsedRegister,
 };
 
 /// What follows an instruction.
+#[derive(Clone, Copy)]
 pub(super) enum Next {
     Instruction,
     Jump(Value),
@@ -391,7 +392,7 @@ fn forget(image: &Image<'_>, state: &mut State, instruction: &Instruction) {
         .used_registers()
         .iter()
         .filter(|used| is_write(used.access()))
-        .map(|used| used.register())
+        .map(UsedRegister::register)
         .collect();
     let stores = info.used_memory().iter().any(|used| is_write(used.access()));
     if stores {

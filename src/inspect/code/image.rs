@@ -177,7 +177,7 @@ impl<'d> Image<'d> {
         let segment = self.segments.iter().find(|s| is_within(address, s))?;
         let [start, memory, offset, in_file] = *segment;
         let within = address.wrapping_sub(start);
-        let is_zeroed = within >= in_file && memory > in_file;
+        let is_zeroed = address >= start && within >= in_file && memory > in_file;
         let at = usize::try_from(offset.wrapping_add(within)).ok()?;
         Some(if is_zeroed { 0 } else { self.bytes.get(at).copied().unwrap_or(0) })
     }

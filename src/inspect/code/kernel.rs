@@ -10,7 +10,7 @@ pub(super) struct Table {
     pub(super) replaces: [u64; 6],
     /// Where the address and the length of what is written are.
     pub(super) arguments: [Register; 2],
-    /// What the kernel changes.
+    /// What the kernel changes; first, where its result is.
     pub(super) changes: [Register; 3],
 }
 

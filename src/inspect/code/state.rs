@@ -66,9 +66,10 @@ pub(super) struct State {
 const LARGEST: i64 = 8;
 
 impl State {
-    pub(super) fn new() -> State {
+    /// `value`: that of all registers except the stack pointer.
+    pub(super) fn new(value: Value) -> State {
         let mut state = State {
-            registers: [Value::Unknown; 16],
+            registers: [value; 16],
             flags: Flags::default(),
             stored: BTreeMap::new(),
             is_spoiled: false,
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn parts_of_registers_change_as_the_processor_changes_them() {
-        let mut state = State::new();
+        let mut state = State::new(Value::Unknown);
         state.set(Register::RAX, Value::Number(0x1122_3344_5566_7788));
         state.set(Register::AL, Value::Number(0x99));
         assert_eq!(state.get(Register::RAX), Value::Number(0x1122_3344_5566_7799));
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn memory_is_known_as_long_as_nothing_was_stored_at_an_unknown_place() {
-        let mut state = State::new();
+        let mut state = State::new(Value::Unknown);
         assert_eq!(state.load(Place::Address(8), 8), Err(()));
         state.store(Place::Address(8), 8, Value::Number(7));
         assert_eq!(state.load(Place::Address(8), 4), Ok(Value::Number(7)));

@@ -5,13 +5,15 @@ use super::execute::{self, Next};
 use super::functions::{self, Effect};
 use super::image::Image;
 use super::kernel::Table;
-use super::state::Value;
+use super::state::{State, Value};
 use iced_x86::Register;
 use std::collections::BTreeSet;
 
 /// How many instructions are followed in all, and how many ways.
 const MOST_INSTRUCTIONS: u32 = 10_000;
 const MOST_WAYS: usize = 64;
+/// A pipe takes this many bytes at once or none (`PIPE_BUF`).
+const ATOMIC: u64 = 4096;
 /// A function that calls itself does not fill our memory.
 const DEEPEST: usize = 1000;
 
@@ -69,9 +71,11 @@ enum End {
     Impossible,
 }
 
-/// Follows a program from its entry point.
-pub(in crate::inspect) fn program(image: &Image<'_>, printing: Printing) -> Reached {
-    follow(image, printing, Way::new(image.entry, Vec::new()))
+/// Follows a program from its entry point. `is_loaded`: a dynamic loader runs before it; otherwise the kernel has cleared all
+/// registers.
+pub(in crate::inspect) fn program(image: &Image<'_>, printing: Printing, is_loaded: bool) -> Reached {
+    let registers = if is_loaded { Value::Unknown } else { Value::Number(0) };
+    follow(image, printing, Way::new(image.entry, State::new(registers), Vec::new()))
 }
 
 /// Follows the functions of a library that run before and after the program.
@@ -79,14 +83,16 @@ pub(in crate::inspect) fn library(image: &Image<'_>) -> Reached {
     let all = image.constructors.iter().chain(&image.destructors).rev();
     let mut then: Vec<Then> = all.map(|at| Then::Runs(*at)).collect();
     match then.pop() {
-        Some(Then::Runs(first)) => follow(image, Printing::default(), Way::new(first, then)),
+        Some(Then::Runs(first)) => {
+            follow(image, Printing::default(), Way::new(first, State::new(Value::Unknown), then))
+        }
         _ => Reached { most: Some(0), ..Reached::default() },
     }
 }
 
 impl Way {
-    fn new(at: u64, then: Vec<Then>) -> Way {
-        Way { cursor: Cursor::new(at), returns_to: Vec::new(), then, calls: 0, printed: None }
+    fn new(at: u64, state: State, then: Vec<Then>) -> Way {
+        Way { cursor: Cursor::new(at, state), returns_to: Vec::new(), then, calls: 0, printed: None }
     }
 }
 
@@ -258,24 +264,30 @@ impl Way {
 
     fn system_call(&mut self, table: &Table, number: Option<u64>) -> Option<End> {
         self.calls += 1;
-        match number {
+        let result = match number {
             None => return Some(End::Open),
             Some(number) if table.exits.contains(&number) => return Some(End::Done),
             Some(number) if table.replaces.contains(&number) => return Some(End::Open),
-            Some(number) if number == table.write => self.touch_written(table),
-            Some(_) => self.cursor.state.spoil(), // it may store something
-        }
+            Some(number) if number == table.write => self.written(table),
+            Some(_) => {
+                self.cursor.state.spoil(); // it may store something
+                Value::Unknown
+            }
+        };
         for register in table.changes {
             self.cursor.state.set(register, Value::Unknown);
         }
+        self.cursor.state.set(table.changes[0], result);
         None
     }
 
-    /// The kernel reads what is written.
-    fn touch_written(&mut self, table: &Table) {
-        let [address, length] = table.arguments.map(|register| self.cursor.state.get(register).number());
-        let (Some(address), Some(length)) = (address, length) else { return };
-        self.cursor.touch(address, false);
-        self.cursor.touch(address.wrapping_add(length.saturating_sub(1)), false);
+    /// The kernel reads what is written. A short text is written as a whole.
+    fn written(&mut self, table: &Table) -> Value {
+        let [address, length] = table.arguments.map(|register| self.cursor.state.get(register));
+        if let (Some(address), Some(length)) = (address.number(), length.number()) {
+            self.cursor.touch(address, false);
+            self.cursor.touch(address.wrapping_add(length.saturating_sub(1)), false);
+        }
+        if length.number().is_some_and(|length| length <= ATOMIC) { length } else { Value::Unknown }
     }
 }

@@ -1,6 +1,7 @@
 //! The system calls for one library that was found: to read it, to map it, and to protect it after relocation.
 
 use super::version::Version;
+use crate::inspect::dynamic::Dynamic;
 use crate::inspect::headers::{Elf, PAGE, Segment};
 
 /// How much of a file the loader reads first.
@@ -39,7 +40,7 @@ pub(super) fn to_map(elf: &Elf) -> Calls {
     let mappings = loads.iter().filter(mapped).count() as u64 + u64::from(is_first);
     let zeroes = loads.iter().filter(|s| s.zero_pages > 0).count() as u64;
     let holes = u64::from(loads.windows(2).any(|pair| file_end(pair[0]) != pair[1].address / PAGE * PAGE));
-    let text = if elf.dynamic.as_ref().is_some_and(|d| d.relocates_text) { 2 } else { 0 };
+    let text = if elf.dynamic.as_ref().is_some_and(Dynamic::relocates_text) { 2 } else { 0 };
 
     // a reservation that is cut at one end or at both, which depends on the address
     let is_aligned_more = loads.iter().any(|s| s.align > PAGE);

@@ -54,15 +54,11 @@ impl Folders {
     ) -> PathList {
         let mut list = PathList::new();
         for name in names {
-            let (folder, copy) = match *name {
-                "" => (String::new(), None),
-                _ => {
-                    let (expanded, copy) = expand(name, memory);
-                    (expanded, Some(copy))
-                }
-            };
+            let expanded = (!name.is_empty()).then(|| expand(name, memory));
+            let (folder, copy) =
+                expanded.map_or((String::new(), None), |(folder, copy)| (folder, Some(copy)));
             if folder.is_empty() && !name.is_empty() {
-                copy.into_iter().for_each(|copy| memory.free(copy));
+                memory.free(copy);
                 continue;
             }
 
@@ -73,7 +69,7 @@ impl Folders {
                 memory.allocate(40 + 4 * self.subfolders as u64 + owner + folder.len() as u64 + 1);
                 self.add(folder)
             });
-            copy.into_iter().for_each(|copy| memory.free(copy));
+            memory.free(copy);
             if !list.contains(&number) {
                 list.push(number);
             }

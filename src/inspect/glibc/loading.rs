@@ -31,6 +31,8 @@ pub(in crate::inspect) struct Loading {
     pub(in crate::inspect) memory_pages: u64,
     /// Whether it maps `ld.so.cache`.
     pub(in crate::inspect) reads_cache: bool,
+    /// The calls before the first text is printed: fstat, brk (2) for memory, and getrandom since 2.34.
+    pub(in crate::inspect) print_calls: u64,
 }
 
 /// The program that is loaded, and the file of the loader.
@@ -210,7 +212,7 @@ impl<'a> Course<'a> {
         let mut listed: Vec<usize> = pending.iter().copied().collect();
         while let Some(by) = pending.pop_front() {
             let dynamic = self.search.objects[by].elf.dynamic.clone().unwrap_or_default();
-            if dynamic.has_filter {
+            if dynamic.has_filter() {
                 self.unsure("a library of it is a filter for another one");
             }
             let mut needed = 1;
@@ -260,7 +262,7 @@ impl<'a> Course<'a> {
             self.search.objects[same].names.push(name.to_owned());
             return Some(same);
         }
-        self.add(name, by, asked_by, found, identity, tries)
+        Some(self.add(name, by, asked_by, found, identity, tries))
     }
 
     /// The loader is there already when a library needs it by name.
@@ -283,7 +285,7 @@ impl<'a> Course<'a> {
         found: Found,
         identity: Option<(u64, u64)>,
         tries: Tries,
-    ) -> Option<usize> {
+    ) -> usize {
         let mapping = calls::to_map(&found.elf);
         if !mapping.is_exact {
             self.unsure("the loader changes more of the memory of a library than this model knows");
@@ -307,7 +309,7 @@ impl<'a> Course<'a> {
             rpath: Lookup::Unread,
             runpath: Lookup::Unread,
         });
-        Some(self.search.objects.len() - 1)
+        self.search.objects.len() - 1
     }
 
     fn library(
@@ -325,7 +327,7 @@ impl<'a> Course<'a> {
             needed_by,
             asked_by,
             path: found.as_ref().map(|found| PathBuf::from(&found.path)),
-            found_by: found.as_ref().map(|found| found.found_by),
+            found_by: found.as_ref().map(|found| found.by),
             failed_opens: tries.failed_opens,
             folder_checks: tries.folder_checks,
             syscalls: tries.calls,
@@ -355,10 +357,12 @@ impl<'a> Course<'a> {
             Cache::Read(_) => 5,
         };
         let thread = 1 + if version.minor >= 34 { 2 } else { 0 } + u64::from(version.minor >= 35);
+        // other versions may need a little less memory than the one that they resemble
+        let requests = self.search.memory.requests.saturating_sub(u64::from(!version.is_known));
         // brk, the memory, the program's path, the stack's limit
         self.own_calls += 1
             + u64::from(self.search.loader.asks_for_shadow_stack)
-            + self.search.memory.requests
+            + requests
             + cache
             + thread
             + protections
@@ -371,6 +375,7 @@ impl<'a> Course<'a> {
             problems: self.problems,
             memory_pages: self.search.memory.pages,
             reads_cache: matches!(self.search.cache, Cache::Read(_)),
+            print_calls: 3 + u64::from(version.minor >= 34),
         }
     }
 
@@ -422,9 +427,9 @@ fn init_paths(search: &mut Search<'_>, library_path: &str) {
     search.runpath(PROGRAM);
     search.rpath(PROGRAM);
     if !library_path.is_empty() {
-        let names: Vec<&str> = library_path.split([':', ';']).collect();
-        search.memory.allocate((names.len() as u64 + 1) * 8);
-        search.library_path = search.read_list(&names, None, PROGRAM);
+        let list: Vec<&str> = library_path.split([':', ';']).collect();
+        search.memory.allocate((list.len() as u64 + 1) * 8);
+        search.library_path = search.read_list(&list, None, PROGRAM);
     }
 }
 
@@ -433,17 +438,17 @@ fn texts(subfolders: &[String]) -> u64 {
     let is_named = |name: &&String| name.starts_with("glibc-hwcaps/");
     let named: usize = subfolders.iter().filter(is_named).map(String::len).sum();
     let legacy: Vec<&String> = subfolders.iter().filter(|name| !is_named(name)).collect();
-    let names = legacy.len().trailing_zeros();
-    if names == 0 {
+    let count = legacy.len().trailing_zeros();
+    if count == 0 {
         return named as u64;
     }
     let single = |bit: u32| legacy[legacy.len() - 1 - (1 << bit)].len() as u64;
-    let ends = single(0) + single(names - 1);
-    let inner: u64 = (1..names.saturating_sub(1)).map(single).sum();
-    let overlapping = match names {
+    let ends = single(0) + single(count - 1);
+    let inner: u64 = (1..count.saturating_sub(1)).map(single).sum();
+    let overlapping = match count {
         1 => single(0),
         2 => ends,
-        _ => (2 * ends + inner) << (names - 3),
+        _ => (2 * ends + inner) << (count - 3),
     };
     named as u64 + overlapping
 }

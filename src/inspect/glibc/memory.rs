@@ -46,8 +46,8 @@ impl Memory {
     }
 
     /// Only the last block can be freed.
-    pub(super) fn free(&mut self, block: Block) {
-        if block.0 == self.last {
+    pub(super) fn free(&mut self, block: Option<Block>) {
+        if block.is_some_and(|block| block.0 == self.last) {
             self.next = self.last;
         }
     }
@@ -84,8 +84,8 @@ mod tests {
         let mut memory = Memory::new(4096);
         let first = memory.allocate(16);
         let last = memory.allocate(4000);
-        memory.free(first);
-        memory.free(last);
+        memory.free(Some(first));
+        memory.free(Some(last));
         memory.allocate(4000);
         assert_eq!(memory.requests, 0);
     }

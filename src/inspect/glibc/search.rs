@@ -4,6 +4,7 @@ use super::calls;
 use super::folders::{self, Folders, Known, PathList};
 use super::loader::Loader;
 use super::memory::{Block, Memory};
+use crate::inspect::dynamic::Dynamic;
 use crate::inspect::headers::{self, Elf};
 use crate::inspect::ld_cache::LdCache;
 use crate::inspect::view::{FileKind, FileView};
@@ -46,7 +47,7 @@ enum Opened {
 /// Where a library was found.
 pub(super) struct Found {
     pub(super) path: String,
-    pub(super) found_by: &'static str,
+    pub(super) by: &'static str,
     pub(super) elf: Box<Elf>,
 }
 
@@ -118,7 +119,8 @@ impl Search<'_> {
             }
         }
 
-        let has_defaults = !self.objects[by].elf.dynamic.as_ref().is_some_and(|d| d.no_default_folders);
+        let has_defaults =
+            !self.objects[by].elf.dynamic.as_ref().is_some_and(Dynamic::avoids_default_folders);
         let cached = self.in_cache(name, has_defaults, tries);
         if cached.is_some() || self.problem.is_some() || !has_defaults {
             return cached;
@@ -176,7 +178,7 @@ impl Search<'_> {
         self.memory.allocate((names.len() as u64 + 1) * 8);
         let owner = self.objects[object].path.clone();
         let list = self.read_list(&names, Some(&owner), object);
-        self.memory.free(copy);
+        self.memory.free(Some(copy));
         if list.is_empty() { Lookup::Nowhere } else { Lookup::Folders(list) }
     }
 
@@ -273,14 +275,14 @@ impl Search<'_> {
         let is_default = self.loader.folders.iter().any(|folder| path.starts_with(folder.as_str()));
         let found = if has_defaults || !is_default { self.open(&path, "cache", tries) } else { None };
         if found.is_none() {
-            self.memory.free(copy);
+            self.memory.free(Some(copy));
         }
         found
     }
 
     fn open(&mut self, path: &str, found_by: &'static str, tries: &mut Tries) -> Option<Found> {
         match self.opened(Path::new(path), tries) {
-            Opened::Suitable(elf) => return Some(Found { path: path.to_owned(), found_by, elf }),
+            Opened::Suitable(elf) => return Some(Found { path: path.to_owned(), by: found_by, elf }),
             Opened::Unsuitable => {
                 tries.failed_opens += 1;
                 tries.paths.push(PathBuf::from(path));

@@ -64,7 +64,7 @@ impl Version {
             .collect();
         for subset in (0..1_u32 << names.len()).rev() {
             let chosen = names.iter().rev().enumerate().rev().filter(|(bit, _)| subset >> bit & 1 == 1);
-            all.push(chosen.map(|(_, name)| format!("{name}/")).collect());
+            all.push(chosen.flat_map(|(_, name)| [*name, "/"]).collect());
         }
         all
     }
@@ -83,7 +83,7 @@ impl Version {
                 tls_extra: 0,
                 vdso_audits: 0,
             },
-            ..=38 => {
+            32..=38 => {
                 Sizes { link_map: 1192, pthread: 2368, tls_surplus: 1664, tls_extra: 0, vdso_audits: 16 }
             }
             _ => Sizes { link_map: 1208, pthread: 2368, tls_surplus: 1664, tls_extra: 32, vdso_audits: 16 },
@@ -93,5 +93,35 @@ impl Version {
     /// Whether it allocates a table of all objects (`_dl_find_object_init`).
     pub(super) fn has_object_table(self) -> bool {
         self.minor >= 35
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As strace shows them, with a processor of the third level that Intel did not make.
+    #[test]
+    fn each_version_has_its_subfolders() {
+        let flags = "cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2 avx avx2 f16c fma abm movbe bmi1 bmi2";
+        let processor = Processor::parse(&format!("vendor_id : AuthenticAMD\nflags : {flags}\n"));
+        let of = |minor| Version { minor, is_known: true }.subfolders(&processor).join(" ");
+        let legacy = "tls/x86_64/x86_64/ tls/x86_64/ tls/x86_64/ tls/ x86_64/x86_64/ x86_64/ x86_64/ ";
+        let levels = "glibc-hwcaps/x86-64-v3/ glibc-hwcaps/x86-64-v2/ ";
+        assert_eq!(of(31), legacy);
+        assert_eq!(of(36), format!("{levels}{legacy}"));
+        assert_eq!(of(41), levels);
+    }
+
+    #[test]
+    fn a_version_is_read_from_the_text_or_from_the_name() {
+        let image = firstbyte_elf::plain::image(firstbyte_elf::Architecture::X86_64, b"x", Some(0)).unwrap();
+        let elf = crate::inspect::headers::read(&image).unwrap();
+        let of = |name: &str, text: &[u8]| Version::of_loader(Path::new(name), &elf, text);
+        let debian = b"\0ld.so (Debian GLIBC 2.41-12) stable release version 2.41.\n\0";
+        assert_eq!(of("/lib/ld-linux-x86-64.so.2", debian), Version { minor: 41, is_known: true });
+        assert_eq!(of("/lib/ld-2.31.so", b""), Version { minor: 31, is_known: true });
+        assert_eq!(of("/lib/ld-2.28.so", b""), Version { minor: 28, is_known: false });
+        assert_eq!(of("/lib/ld.so", b"release version x"), Version { minor: SPARING, is_known: false });
     }
 }

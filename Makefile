@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels kernels-ci fleet soak kill stress fuzz level0 dist dist-try bench figures build-needs clean
+.PHONY: all showdown test lint unit proofs kernels kernels-ci prometheus soak kill stress fuzz level0 dist dist-try bench figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -46,7 +46,7 @@ PROOFS = $(CARGO) test --release --locked --test integration --
 proofs: build-needs
 	scripts/build-needs proofs
 	tests/qemu/run
-	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip fleet_real
+	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip prometheus_real
 	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
 	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
 
@@ -63,9 +63,9 @@ kernels-ci: build-needs
 
 # `firstbyte watch` with Debian's Prometheus and node exporter, the rules, and the recipes of docs/fleet.md with GNU parallel
 # and with Slurm on three nodes, which all run here. Starting servers needs root. Takes two minutes.
-fleet: build-needs
-	scripts/build-needs fleet
-	FIRSTBYTE_REQUIRE=all $(CARGO) test --locked --test integration -- --ignored --nocapture --test-threads 1 fleet_real
+prometheus: build-needs
+	scripts/build-needs prometheus
+	FIRSTBYTE_REQUIRE=all $(CARGO) test --locked --test integration -- --ignored --nocapture --test-threads 1 prometheus_real
 
 # A million runs of a static ELF file and a hundred thousand of a script that forks, on each backend: nothing grows.
 # RUNS=10000 makes fewer, BACKEND=ptrace only those of one backend. `make unit` makes a few of them.

@@ -5,7 +5,7 @@
 // The crates in `crates/`, which others may use, document every public item.
 #![allow(missing_docs)]
 
-pub mod account;
+pub mod analysis;
 pub mod bench;
 pub mod budget;
 pub mod claims;
@@ -15,11 +15,12 @@ pub mod comparison;
 pub mod corpus;
 pub mod doctor;
 pub mod document;
-pub mod fleet;
 pub mod floor;
 pub mod inspect;
 pub mod output;
+pub mod prometheus;
 pub mod report;
 pub mod stats;
 pub mod throughput;
+pub mod tracing;
 pub mod watch;

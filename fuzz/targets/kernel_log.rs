@@ -1,8 +1,8 @@
 //! The records of the BPF programs: any bytes give a recording, and a recording an account or an error.
 #![no_main]
 
-use firstbyte::account::Account;
-use firstbyte::account::binaries::NoBinaries;
+use firstbyte::analysis::Account;
+use firstbyte::analysis::binaries::NoBinaries;
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::bpf::fuzzed;
 

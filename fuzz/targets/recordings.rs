@@ -1,8 +1,8 @@
 //! Recordings: an accepted one has an account, or an error says why not. The account can be shown and exported.
 #![no_main]
 
-use firstbyte::account::binaries::{Binaries, MemoryLayout};
-use firstbyte::account::{Account, Summary};
+use firstbyte::analysis::binaries::{Binaries, MemoryLayout};
+use firstbyte::analysis::{Account, Summary};
 use firstbyte::report::formats::{firefox, perfetto};
 use firstbyte::report::text::terminal::Terminal;
 use firstbyte::report::text::trace;

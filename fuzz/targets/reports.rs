@@ -1,10 +1,10 @@
 //! What runtimes report of their loads, which the program may write itself: shown, with the findings.
 #![no_main]
 
-use firstbyte::account::loads::Load;
-use firstbyte::account::notes::TraceNotes;
-use firstbyte::account::started::{Started, started};
-use firstbyte::account::trace_document::trace_document;
+use firstbyte::analysis::loads::Load;
+use firstbyte::analysis::notes::TraceNotes;
+use firstbyte::analysis::started::{Started, started};
+use firstbyte::analysis::trace_document::trace_document;
 use firstbyte::bench::runtimes::{AskedRuntime, Reports};
 use firstbyte::report::formats::json;
 use firstbyte::report::text::terminal::Terminal;

@@ -1,7 +1,7 @@
 //! What clients send to the listener of `watch`.
 #![no_main]
 
-use firstbyte::fleet::fuzzed;
+use firstbyte::prometheus::fuzzed;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some(answer) = fuzzed::answer(bytes) {

@@ -1,8 +1,8 @@
 //! Starts that others made: the records of one, explained, with its findings, as text and as a document.
 #![no_main]
 
-use firstbyte::account::started::started;
-use firstbyte::account::trace_document::trace_document;
+use firstbyte::tracing::started;
+use firstbyte::analysis::trace_document::trace_document;
 use firstbyte::report::formats::json;
 use firstbyte::report::text::terminal::Terminal;
 use firstbyte::report::text::trace;

@@ -3,7 +3,7 @@
 
 use firstbyte::comparison::watches::compare_watches;
 use firstbyte::document::watch::WatchDocument;
-use firstbyte::fleet::fuzzed;
+use firstbyte::prometheus::fuzzed;
 use firstbyte::report::formats::{json, openmetrics};
 use firstbyte::report::text::terminal::Terminal;
 use firstbyte::report::text::{watch as watch_text, watch_compare as compare_text};

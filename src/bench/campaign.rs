@@ -3,7 +3,7 @@
 use super::error::{ExperimentError, not_reached, one_line};
 use super::runner::{LAST_LINES, Runner};
 use super::sample::{Printed, Sample, Series, Untraced};
-use super::schedule::{self, Aim, Block, FEWEST_EXPLAINED, RunLimit, Schedule};
+use super::schedule::{self, Aim, Block, MIN_EXPLAINED, RunLimit, Schedule};
 use super::validity::{self, TRACED};
 use crate::document::series::{Finish, Rejected};
 use crate::output::visible;
@@ -66,7 +66,7 @@ pub struct CampaignEnd {
 }
 
 /// To explain an event takes up to 8 µs. Runs with more than these are explained for longer than they took.
-const MOST_EVENTS: usize = 300_000;
+const MAX_EVENTS: usize = 300_000;
 
 /// Why a round ended early.
 enum Stop {
@@ -240,13 +240,13 @@ impl<'c> State<'c> {
     /// Whether the time is up, or the runs have as many events as can be explained in it.
     fn is_late(&self, deadline: Option<u64>) -> bool {
         let events = || self.series.iter().map(Series::events).sum::<usize>();
-        is_over(deadline) || deadline.is_some() && events() > MOST_EVENTS
+        is_over(deadline) || deadline.is_some() && events() > MAX_EVENTS
     }
 
     /// Whether every program that can be run has the minimum number of runs.
     fn has_least_rounds(&self) -> bool {
         let RunLimit::Adaptive(adaptive) = self.campaign.limit else {
-            return !self.campaign.aim.explains() || self.rounds >= FEWEST_EXPLAINED;
+            return !self.campaign.aim.explains() || self.rounds >= MIN_EXPLAINED;
         };
         self.alive.iter().all(|&program| self.series[program].samples.len() >= adaptive.least as usize)
     }

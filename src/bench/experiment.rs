@@ -5,7 +5,7 @@
 use super::campaign::{Campaign, CampaignEnd, Progress};
 use super::error::ExperimentError;
 use super::interference::{Interference, InterferenceWatch};
-use super::prepared::{Around, Prepared};
+use super::prepared::{Prepared, RunHooks};
 use super::runner::{Runner, Tracee, Tracees};
 use super::sample::Series;
 use super::schedule::Aim;
@@ -24,7 +24,7 @@ pub struct ExperimentEntry {
     /// Its name and the expected end. It has no samples yet.
     pub series: Series,
     pub tracee: Tracee,
-    pub around: Around,
+    pub hooks: RunHooks,
     /// Its file, which is evicted and read back first, so that all files are cached in the same way.
     pub reread: Option<PathBuf>,
 }
@@ -114,7 +114,7 @@ fn prepared(
     observer: &mut dyn Tracer,
     offsets: Option<u64>,
 ) -> (Vec<Series>, Prepared<'_>) {
-    let (mut series, mut tracees, mut around) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut series, mut tracees, mut hooks) = (Vec::new(), Vec::new(), Vec::new());
     for entry in entries {
         if let Some(file) = &entry.reread {
             // A file that cannot be evicted is measured as it is.
@@ -122,7 +122,7 @@ fn prepared(
         }
         series.push(entry.series);
         tracees.push(entry.tracee);
-        around.push(entry.around);
+        hooks.push(entry.hooks);
     }
 
     // Traced and untraced runs must wait in the same way. bpf does not watch the pipe, so its untraced runs do not either;
@@ -132,7 +132,7 @@ fn prepared(
         (Aim::Explain, _) | (_, Backend::Bpf) => Some(PipeTracer::blind()),
         _ => Some(PipeTracer::new()),
     };
-    (series, Prepared::new(Tracees::new(tracees, observer, untraced), around, offsets))
+    (series, Prepared::new(Tracees::new(tracees, observer, untraced), hooks, offsets))
 }
 
 /// The counting runs, if the timed ones went well. Returns why the processor counted nothing.

@@ -1,6 +1,6 @@
 //! Runs shell commands of the user: `--setup`, `--prepare`, `--conclude`, `--cleanup`.
 
-use firstbyte_measure::launch::keeper::{self, Kept};
+use firstbyte_measure::launch::hook_runner::{self, Kept};
 use firstbyte_measure::launch::{interrupt, last_line, temporary_file};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Hook {
             format!("could not be run: {}", error.to_string().lines().next().unwrap_or_default())
         })?;
 
-        let status = match keeper::run(script, messages.as_fd(), self.limit).map_err(not_run)? {
+        let status = match hook_runner::run(script, messages.as_fd(), self.limit).map_err(not_run)? {
             Kept::Interrupted => return Ok(()),
             Kept::TimedOut => {
                 let seconds = self.limit.as_secs_f64();

@@ -17,7 +17,7 @@ const STOLEN: f64 = 0.01;
 const OTHERS: f64 = 0.25;
 
 /// For times shorter than this number of ticks (a hundred per second) the kernel's figures are too coarse.
-const SHORTEST_TICKS: u64 = 50;
+const MIN_TICKS: u64 = 50;
 
 /// The processor time that had been used when the measuring began.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ pub struct Interference {
 impl Interference {
     /// Warnings for the reader; `machine` as in a document.
     pub fn warnings(self, machine: &Value) -> Vec<Warning> {
-        let measurable = self.spent.filter(|spent| spent.all >= SHORTEST_TICKS * spent.processors as u64);
+        let measurable = self.spent.filter(|spent| spent.all >= MIN_TICKS * spent.processors as u64);
         let others = match measurable {
             Some(spent) => others(spent, self.own, rustix::param::clock_ticks_per_second()),
             None => warnings::load(machine),

@@ -3,7 +3,6 @@
 //! | file | what it does |
 //! |---|---|
 //! | [`experiment`] | the one experiment of every command that runs programs to time or explain them |
-//! | [`explain`] | the runs of start-ups that are to be explained |
 //! | [`schedule`], [`adaptive`] | how many rounds, in which order, in which blocks: pure |
 //! | [`campaign`] | carries out the rounds through a [`Runner`]: real processes, or a scripted stand-in in tests |
 //! | [`runner`], [`prepared`] | real processes under an observer, and the preparation of each run |
@@ -12,10 +11,9 @@
 //! | [`cold_runs`] | makes the page cache cold |
 //! | [`validity`], [`Accepted`] | whether a run counts, and how it may end |
 //! | [`sample`] | samples and series |
-//! | [`sampling`] | runs whose user code is sampled |
-//! | [`runtimes`] | one run in which language runtimes report what they load |
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
 //! | [`interference`] | who else used the processors |
+//! | [`smallest`] | the smallest program, to compare with |
 //! | [`results`] | from series to the entries of a document |
 //! | [`plan_warnings`] | warnings about how the way of running affects the figures |
 
@@ -26,22 +24,20 @@ pub mod cold_runs;
 pub mod counting;
 mod error;
 pub mod experiment;
-pub mod explain;
 pub mod hook;
 pub mod hooks;
 mod influences;
 pub mod interference;
-pub mod place;
+pub mod placement;
 pub mod plan_warnings;
 pub mod prepared;
 pub mod results;
 pub mod run_conditions;
 mod run_plan;
 pub mod runner;
-pub mod runtimes;
 pub mod sample;
-pub mod sampling;
 pub mod schedule;
+pub mod smallest;
 pub mod validity;
 
 pub use crate::document::series::{Finish, Rejected};
@@ -50,8 +46,8 @@ pub use adaptive::Adaptive;
 pub use campaign::{Campaign, CampaignEnd, Progress};
 pub use error::ExperimentError;
 pub use experiment::{Counting, Experiment, ExperimentEntry, Measured};
-pub use place::Place;
-pub use prepared::{Around, ITERATION};
+pub use placement::Placement;
+pub use prepared::{ITERATION, RunHooks};
 pub use run_plan::{Destination, RunPlan};
 pub use runner::Tracee;
 pub use sample::{BothKinds, Printed, Sample, Series, Untraced};

@@ -6,7 +6,7 @@ use super::error::ExperimentError;
 use super::hook::Hook;
 use super::runner::{Counter, Runner, Tracees};
 use super::validity;
-use crate::document::conditions::Placement;
+use crate::document::conditions::PlacedOn;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{CounterValues, Counters};
 use firstbyte_measure::launch::{LaunchError, interrupt};
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 /// The preparation of each run of one program.
 #[derive(Clone, Debug, Default)]
-pub struct Around {
+pub struct RunHooks {
     /// A shell command before each run.
     pub prepare: Option<Hook>,
     /// A shell command after each run.
@@ -32,7 +32,7 @@ pub struct Around {
 /// Real processes, each prepared.
 pub struct Prepared<'o> {
     tracees: Tracees<'o>,
-    around: Vec<Around>,
+    hooks: Vec<RunHooks>,
     /// How many runs of each program were begun: in the warm-up, or since.
     begun: Vec<u64>,
     warming_up: bool,
@@ -77,10 +77,10 @@ const MAY_NOT_BE_READ: &str = "help: run as root, or make the program readable w
 
 impl<'o> Prepared<'o> {
     /// `around`: one for each tracee. `offsets`: the seed of the environments' sizes, if these are to differ.
-    pub fn new(tracees: Tracees<'o>, around: Vec<Around>, offsets: Option<u64>) -> Prepared<'o> {
-        let begun = vec![0; around.len()];
+    pub fn new(tracees: Tracees<'o>, hooks: Vec<RunHooks>, offsets: Option<u64>) -> Prepared<'o> {
+        let begun = vec![0; hooks.len()];
         let offsets = offsets.map(fastrand::Rng::with_seed);
-        Prepared { tracees, around, begun, warming_up: false, cooling: None, offsets }
+        Prepared { tracees, hooks, begun, warming_up: false, cooling: None, offsets }
     }
 
     /// From now on every run begins with a cold page cache.
@@ -119,7 +119,7 @@ impl<'o> Prepared<'o> {
             found.merge(files.used);
         }
 
-        let input = self.around.get(program).and_then(|around| around.input.as_deref());
+        let input = self.hooks.get(program).and_then(|hooks| hooks.input.as_deref());
         // each run opens it again and thus gets the copy
         found.read.extend(input.and_then(|input| input.canonicalize().ok()).filter(|input| input.is_file()));
         Ok((found, flaw))
@@ -150,11 +150,11 @@ impl<'o> Prepared<'o> {
         program: usize,
         run: impl FnOnce(&mut Tracees<'o>, usize) -> Result<T, LaunchError>,
     ) -> Result<T, LaunchError> {
-        let around = self.around.get(program).cloned().unwrap_or_default();
+        let hooks = self.hooks.get(program).cloned().unwrap_or_default();
         let iteration = self.begin(program);
-        self.prepare(program, &around, &iteration)?;
+        self.prepare(program, &hooks, &iteration)?;
         let result = run(&mut self.tracees, program);
-        if let Some(hook) = &around.conclude {
+        if let Some(hook) = &hooks.conclude {
             self.run_hook(hook, &iteration, "after")?;
         }
         result
@@ -177,8 +177,8 @@ impl<'o> Prepared<'o> {
         run_hook(hook, iteration, when)
     }
 
-    fn prepare(&mut self, program: usize, around: &Around, iteration: &str) -> Result<(), LaunchError> {
-        if let Some(hook) = &around.prepare {
+    fn prepare(&mut self, program: usize, hooks: &RunHooks, iteration: &str) -> Result<(), LaunchError> {
+        if let Some(hook) = &hooks.prepare {
             self.run_hook(hook, iteration, "before")?;
         }
         if let Some(Cooling::Copies(cold)) = &mut self.cooling {
@@ -186,10 +186,10 @@ impl<'o> Prepared<'o> {
         }
 
         let Some(tracee) = self.tracees.tracee(program) else { return Ok(()) };
-        if let Some(input) = &around.input {
+        if let Some(input) = &hooks.input {
             tracee.launcher.open_stdin(input)?;
         }
-        if around.wants_iteration {
+        if hooks.wants_iteration {
             tracee.launcher.set_variable(ITERATION, OsStr::new(iteration));
         }
         if let Some(offsets) = &mut self.offsets {
@@ -215,7 +215,7 @@ impl Runner for Prepared<'_> {
         self.begun.fill(0);
     }
 
-    fn runs_alone(&mut self, program: usize) -> Option<Placement> {
+    fn runs_alone(&mut self, program: usize) -> Option<PlacedOn> {
         self.tracees.runs_alone(program)
     }
 }

@@ -11,10 +11,9 @@ use crate::document::conditions::Conditions;
 use crate::document::{Document, hyperfine, warnings};
 use crate::stats::{Bootstrap, Statistics, judge, mean_of, median, median_count, paired};
 use firstbyte_measure::counters::CounterValues;
-use firstbyte_measure::machine::Machine;
+
 use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::Chosen;
-use firstbyte_measure::tracer::phases::PhasesTracer;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -48,7 +47,7 @@ pub struct Context<'a> {
 }
 
 /// A document without results: the tool and the machine.
-pub fn header(chosen: &Chosen<PhasesTracer>) -> Document {
+pub fn header(chosen: &Chosen<Box<dyn Tracer>>) -> Document {
     let tool = Tool {
         name: "firstbyte".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -56,7 +55,7 @@ pub fn header(chosen: &Chosen<PhasesTracer>) -> Document {
         backend_reason: Some(chosen.reason.clone()),
         observer_overhead: Vec::new(),
     };
-    Document::new(tool, serde_json::to_value(Machine::examine()).unwrap_or_default())
+    Document::new(tool, crate::document::this_machine())
 }
 
 /// The document of finished runs. `header`: the document without results.
@@ -72,7 +71,7 @@ pub fn finished(header: &Document, measured: &Measured, compared: &ComparedWith)
 }
 
 /// What was measured in two states of the page cache. Warnings about the machine are given once.
-pub fn together(mut first: Document, second: Document) -> Document {
+pub fn merge(mut first: Document, second: Document) -> Document {
     first.results.extend(second.results);
     first.failed.extend(second.failed);
     first.tool.observer_overhead.extend(second.tool.observer_overhead);
@@ -395,7 +394,7 @@ fn share_of_times(times: &[f64], threshold: Nanos) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::conditions::{EndedBy, Placement};
+    use crate::document::conditions::{EndedBy, PlacedOn};
     use firstbyte_measure::launch::ExitStatus;
     use firstbyte_measure::units::Bytes;
 
@@ -413,7 +412,7 @@ mod tests {
             conditions: Some(Conditions {
                 output: "pipe",
                 cpus: None,
-                placement: Placement::Any,
+                placement: PlacedOn::Any,
                 until,
                 input: false,
                 shell: None,

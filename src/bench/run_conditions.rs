@@ -1,16 +1,16 @@
 //! How runs are made, in the words of the document.
 
-use super::place::Place;
-use crate::document::conditions::{Conditions, EndedBy, Placement};
+use super::placement::Placement;
+use crate::document::conditions::{Conditions, EndedBy, PlacedOn};
 use firstbyte_measure::launch::{OutputKind, Until};
 use std::collections::BTreeMap;
 
 /// Runs without a shell and without an input, which end when the program ends.
-pub fn plain(output: OutputKind, place: &Place) -> Conditions {
+pub fn plain(output: OutputKind, placement: &Placement) -> Conditions {
     Conditions {
         output: name(output),
-        cpus: place.given().map(|cpus| cpus.cpus().to_vec()),
-        placement: Placement::Any,
+        cpus: placement.given().map(|cpus| cpus.cpus().to_vec()),
+        placement: PlacedOn::Any,
         until: None,
         input: false,
         shell: None,

@@ -1,10 +1,10 @@
 //! How each run of a command is made, in every command that runs programs of the user.
 
 use super::accepted::Accepted;
-use super::place::Place;
+use super::placement::Placement;
 use super::runner::Tracee;
 use firstbyte_measure::launch::{Command, Environment, LaunchError, Launcher, OutputKind, Until};
-use firstbyte_measure::tracer::Setting;
+use firstbyte_measure::tracer::RunOptions;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,7 +26,7 @@ impl From<OutputKind> for Destination {
 #[derive(Clone, Debug)]
 pub struct RunPlan {
     pub output: Destination,
-    pub place: Place,
+    pub placement: Placement,
     /// The time after which a run is killed.
     pub timeout: Duration,
     /// The file that is each run's stdin; `None`: it is empty.
@@ -42,7 +42,7 @@ pub struct RunPlan {
 impl RunPlan {
     /// One command, ready to be run.
     pub fn tracee(&self, command: Command) -> Result<Tracee, LaunchError> {
-        let setting = Setting {
+        let options = RunOptions {
             output: self.output.kind,
             kept: self.output.file.clone(),
             expected: None,
@@ -55,7 +55,7 @@ impl RunPlan {
             let stderr = std::io::stderr().as_fd().try_clone_to_owned();
             launcher.set_stderr(stderr.map_err(|cause| LaunchError::Resource { what: "stderr", cause })?);
         }
-        Ok(Tracee { launcher, setting, place: self.place.clone() })
+        Ok(Tracee { launcher, options, placement: self.placement.clone() })
     }
 
     /// How a run must end. A program that firstbyte stops may end in any way.

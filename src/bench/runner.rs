@@ -1,14 +1,14 @@
 //! Makes single runs: with real processes, or with a scripted replacement in tests.
 
 use super::error::ExperimentError;
-use super::place::{Place, Places};
-use crate::document::conditions::Placement;
+use super::placement::{Placement, Placements};
+use crate::document::conditions::PlacedOn;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{CounterValues, Counters};
 use firstbyte_measure::launch::{LaunchError, Launcher, Until};
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
-use firstbyte_measure::tracer::{Event, EventKind, Recording, Setting, Tracer, ptrace};
+use firstbyte_measure::tracer::{Event, EventKind, Recording, RunOptions, Tracer, ptrace};
 
 /// How many lines of a failing program's stderr are kept.
 pub(super) const LAST_LINES: usize = 5;
@@ -25,7 +25,7 @@ pub trait Runner {
     fn warm_up(&mut self, _begins: bool) {}
 
     /// Takes note that runs of a program had one process and one thread. Returns where its runs take place from now on.
-    fn runs_alone(&mut self, _program: usize) -> Option<Placement> {
+    fn runs_alone(&mut self, _program: usize) -> Option<PlacedOn> {
         None
     }
 }
@@ -40,8 +40,17 @@ pub trait Counter {
 #[derive(Debug)]
 pub struct Tracee {
     pub launcher: Launcher,
-    pub setting: Setting,
-    pub place: Place,
+    pub options: RunOptions,
+    pub placement: Placement,
+}
+
+impl Tracee {
+    /// One run with nothing attached.
+    pub fn run_untraced(&mut self) -> Result<Recording, LaunchError> {
+        let mut placements = Placements::new(vec![self.placement.clone()]);
+        placements.go_to(0);
+        PipeTracer::new().run(&mut self.launcher, &self.options)
+    }
 }
 
 /// Real processes, observed by a real tracer.
@@ -52,7 +61,7 @@ pub struct Tracees<'o> {
     traced: bool,
     /// Writes of output in each program's last traced run.
     writes: Vec<u64>,
-    places: Places,
+    placements: Placements,
     /// How many runs were made of all programs, whatever came of them.
     executions: u64,
 }
@@ -60,10 +69,10 @@ pub struct Tracees<'o> {
 impl Tracees<'_> {
     /// Nothing is attached yet. `untraced` makes the untraced runs; without it, the detached observer does.
     pub fn new(tracees: Vec<Tracee>, observer: &mut dyn Tracer, untraced: Option<PipeTracer>) -> Tracees<'_> {
-        let places = Places::new(tracees.iter().map(|tracee| tracee.place.clone()).collect());
+        let placements = Placements::new(tracees.iter().map(|tracee| tracee.placement.clone()).collect());
         Tracees {
             writes: vec![0; tracees.len()],
-            places,
+            placements,
             all: tracees,
             observer,
             untraced,
@@ -72,7 +81,7 @@ impl Tracees<'_> {
         }
     }
 
-    /// The program's launcher and setting: for counting runs.
+    /// The program's launcher and options: for counting runs.
     pub fn tracee(&mut self, program: usize) -> Option<&mut Tracee> {
         self.all.get_mut(program)
     }
@@ -83,7 +92,7 @@ impl Tracees<'_> {
 
     /// Where commands around runs take place: they may use all processors.
     pub(super) fn go_home(&mut self) {
-        self.places.go_home();
+        self.placements.go_home();
     }
 
     /// Runs one program once, untraced, while the processor counts.
@@ -93,21 +102,21 @@ impl Tracees<'_> {
         counters: &mut Counters,
     ) -> Result<(CounterValues, Recording), LaunchError> {
         self.executions += 1;
-        self.places.go_to(program);
-        let Tracee { launcher, setting, .. } = &mut self.all[program];
-        let (run, counted) = counters.during(|| PipeTracer::blind().run(launcher, setting));
+        self.placements.go_to(program);
+        let Tracee { launcher, options, .. } = &mut self.all[program];
+        let (run, counted) = counters.during(|| PipeTracer::blind().run(launcher, options));
         let recording = run?;
-        reached(&recording, setting)?;
+        reached(&recording, options)?;
         Ok((counted, recording))
     }
 
     /// Runs one program once, many times slower than usual, and finds the files that it reads.
     pub(super) fn files(&mut self, program: usize) -> Result<(FilesOfRun, Recording), LaunchError> {
         self.executions += 1;
-        self.places.go_to(program);
-        let Tracee { launcher, setting, .. } = &mut self.all[program];
-        let (files, recording) = ptrace::files(launcher, setting)?;
-        reached(&recording, setting)?;
+        self.placements.go_to(program);
+        let Tracee { launcher, options, .. } = &mut self.all[program];
+        let (files, recording) = ptrace::files(launcher, options)?;
+        reached(&recording, options)?;
         Ok((files, recording))
     }
 }
@@ -122,20 +131,20 @@ impl Runner for Tracees<'_> {
         Ok(())
     }
 
-    fn runs_alone(&mut self, program: usize) -> Option<Placement> {
-        self.places.runs_alone(program);
-        Some(self.places.of(program))
+    fn runs_alone(&mut self, program: usize) -> Option<PlacedOn> {
+        self.placements.runs_alone(program);
+        Some(self.placements.of(program))
     }
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
         self.executions += 1;
-        self.places.go_to(program);
-        let Tracee { launcher, setting, .. } = &mut self.all[program];
+        self.placements.go_to(program);
+        let Tracee { launcher, options, .. } = &mut self.all[program];
         let recording = match &mut self.untraced {
-            Some(untraced) if !self.traced => untraced.run(launcher, setting),
-            _ => self.observer.run(launcher, setting),
+            Some(untraced) if !self.traced => untraced.run(launcher, options),
+            _ => self.observer.run(launcher, options),
         }?;
-        reached(&recording, setting)?;
+        reached(&recording, options)?;
         if self.traced {
             self.writes[program] = recording.output_writes();
         }
@@ -146,10 +155,10 @@ impl Runner for Tracees<'_> {
 impl Counter for Tracees<'_> {
     fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
         self.executions += 1;
-        self.places.go_to(program);
-        let Tracee { launcher, setting, .. } = &mut self.all[program];
-        let (mut counts, recording) = ptrace::count(launcher, setting)?;
-        reached(&recording, setting)?;
+        self.placements.go_to(program);
+        let Tracee { launcher, options, .. } = &mut self.all[program];
+        let (mut counts, recording) = ptrace::count(launcher, options)?;
+        reached(&recording, options)?;
         // Writes by io_uring are not system calls. The counting run does not see them, other tracers see both kinds.
         counts.writes = counts.writes.max(self.writes[program]);
         Ok((counts, recording))
@@ -157,8 +166,8 @@ impl Counter for Tracees<'_> {
 }
 
 /// Checks that a run with an `until` ended there rather than earlier.
-fn reached(recording: &Recording, setting: &Setting) -> Result<(), LaunchError> {
-    let Some(until) = &setting.until else { return Ok(()) };
+fn reached(recording: &Recording, options: &RunOptions) -> Result<(), LaunchError> {
+    let Some(until) = &options.until else { return Ok(()) };
     let is_end = |event: &Event| matches!(event.kind, EventKind::Reached { .. });
     if recording.killed.is_some() || recording.events.iter().any(is_end) {
         return Ok(());

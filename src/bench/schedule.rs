@@ -45,16 +45,16 @@ const DISCARDED_RUNS: usize = 16;
 /// But no more rounds than fit into this time, because a slow program settles within one run.
 const DISCARDED_TIME: Duration = Duration::from_millis(20);
 
-/// With [`Aim::Time`], fewer traced rounds than this are not enough, and more than [`MOST`] add nothing.
-const FEWEST: u32 = 10;
-const MOST: u32 = 300;
+/// With [`Aim::Time`], fewer traced rounds than this are not enough, and more than [`MAX_ROUNDS`] add nothing.
+const MIN_ROUNDS: u32 = 10;
+const MAX_ROUNDS: u32 = 300;
 
 /// The same with [`Aim::Explain`].
-pub(super) const FEWEST_EXPLAINED: u32 = 3;
-const MOST_EXPLAINED: u32 = 20;
+pub(super) const MIN_EXPLAINED: u32 = 3;
+const MAX_EXPLAINED: u32 = 20;
 
 /// With [`Aim::Explain`], fewer traced rounds than this, with untraced ones beside them, give no figure of the overhead.
-pub(super) const FEWEST_BESIDE: u32 = FEWEST_BLOCKS * BLOCK_EXPLAINED;
+pub const MIN_BESIDE: u32 = MIN_BLOCKS * BLOCK_EXPLAINED;
 
 /// The runs after a change take 5 % longer for a few milliseconds, which does not matter in a round as long as this.
 const LONG_ROUND: Duration = Duration::from_millis(200);
@@ -62,7 +62,7 @@ const LONG_ROUND: Duration = Duration::from_millis(200);
 /// The largest number of blocks. A shared machine's speed changes every second. Within a block this affects traced and
 /// untraced rounds alike, and only blocks are independent of each other.
 const BLOCKS: u32 = 12;
-const FEWEST_BLOCKS: u32 = 4;
+const MIN_BLOCKS: u32 = 4;
 
 /// With [`Aim::Explain`] a block has this many traced rounds, until there are [`BLOCKS_EXPLAINED`] blocks. They are short,
 /// because a change of the machine's speed within a block distorts its ratio.
@@ -113,7 +113,9 @@ impl Schedule {
             RunLimit::Time(time) if aim.explains() => {
                 return Schedule::explained_within(time, round, discarded, overhead);
             }
-            RunLimit::Time(time) => rounds_that_fit(time, round, discarded, overhead).clamp(FEWEST, MOST),
+            RunLimit::Time(time) => {
+                rounds_that_fit(time, round, discarded, overhead).clamp(MIN_ROUNDS, MAX_ROUNDS)
+            }
             RunLimit::Adaptive(adaptive) => {
                 return Schedule::adaptive(adaptive, round, discarded, overhead);
             }
@@ -135,11 +137,11 @@ impl Schedule {
     /// are none. After a long round none has to be discarded.
     fn explained_within(time: Duration, round: Duration, discarded: u32, overhead: bool) -> Schedule {
         let discarded = if round > LONG_ROUND { 0 } else { discarded };
-        let beside = fitting(time, round * 2).min(MOST_EXPLAINED);
-        if overhead && beside >= FEWEST_BESIDE {
+        let beside = fitting(time, round * 2).min(MAX_EXPLAINED);
+        if overhead && beside >= MIN_BESIDE {
             return Schedule::explaining(beside, discarded, true);
         }
-        let alone = fitting(time, round).clamp(FEWEST_EXPLAINED, MOST_EXPLAINED);
+        let alone = fitting(time, round).clamp(MIN_EXPLAINED, MAX_EXPLAINED);
         Schedule::explaining(alone, discarded, false)
     }
 
@@ -206,7 +208,7 @@ fn rounds_that_fit(time: Duration, round: Duration, discarded: u32, overhead: bo
 
 /// The number of blocks into which this number of traced rounds is divided.
 fn blocks(rounds: u32, discarded: u32) -> u32 {
-    (rounds / (WORTH * discarded).max(1)).clamp(FEWEST_BLOCKS, BLOCKS).min(rounds.max(1))
+    (rounds / (WORTH * discarded).max(1)).clamp(MIN_BLOCKS, BLOCKS).min(rounds.max(1))
 }
 
 /// Rounds to discard after programs were attached or detached: enough runs, or enough time.
@@ -259,8 +261,8 @@ mod tests {
             let schedule = Schedule::new(Aim::Time, RunLimit::Time(time), round, 20, true);
             schedule.blocks.iter().map(|block| block.traced).sum::<u32>()
         };
-        assert_eq!(rounds(Duration::from_secs(60), Duration::from_secs(60)), FEWEST);
-        assert_eq!(rounds(Duration::from_secs(60), Duration::from_nanos(1)), MOST);
+        assert_eq!(rounds(Duration::from_secs(60), Duration::from_secs(60)), MIN_ROUNDS);
+        assert_eq!(rounds(Duration::from_secs(60), Duration::from_nanos(1)), MAX_ROUNDS);
         assert_eq!(rounds(Duration::from_secs(74), Duration::from_secs(1)), 39, "and 13 and 9 changes");
     }
 

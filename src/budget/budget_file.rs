@@ -64,11 +64,11 @@ struct Contents {
 }
 
 /// More than anyone writes. The limit is there because reading a device may never end.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 pub fn read(path: &Path) -> Result<Vec<ProgramBudget>, BudgetError> {
     let unreadable = |cause| BudgetError::Unreadable { path: path.to_owned(), cause };
-    parse(&bounded(path, MOST_BYTES).map_err(unreadable)?, path)
+    parse(&bounded(path, MAX_FILE_BYTES).map_err(unreadable)?, path)
 }
 
 /// Parses `text`; `path` appears in errors only.

@@ -10,7 +10,7 @@ const MILLION: u64 = 1_000_000;
 /// The third number: with one write for each line, more lines take too long to repeat.
 const MILLIONS: u64 = 5_000_000;
 /// The largest number.
-const MOST: u64 = 17_500_000;
+const MAX_LINES: u64 = 17_500_000;
 
 const HOW: &str = "the post's programs, repaired so that all print the same 12 bytes for each line, into a \
                    pipe that is read; interleaved runs, from before the process is created until its reader \
@@ -111,7 +111,7 @@ fn table_buffered() -> Claim {
         rule: "each ratio is closer to the post's than to half or twice the post's",
         checks: vec![
             ratio("Go over assembly", "go-v2", "asm-v2", MILLIONS).about(0.171 / 0.113),
-            ratio("Go over assembly", "go-v2", "asm-v2", MOST).about(0.575 / 0.347),
+            ratio("Go over assembly", "go-v2", "asm-v2", MAX_LINES).about(0.575 / 0.347),
         ],
         holds: "the ratios are those of the post",
         fails: "the ratios are not those of the post; the page faults of the assembly program \

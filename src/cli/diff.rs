@@ -4,10 +4,10 @@ use super::export::ExportArgs;
 use super::options::JsonArgs;
 use super::shell::Interpreter;
 use super::trace::{CACHE, ExplainingArgs};
-use crate::bench::explain::ExplainPlan;
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
+use crate::tracing::TracePlan;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +38,7 @@ pub struct Plan {
     pub sides: [String; 2],
     /// What runs the commands.
     pub interpreter: Interpreter,
-    pub runs: ExplainPlan,
+    pub runs: TracePlan,
     /// Where the result is written as JSON.
     pub exports: Vec<(Format, Target)>,
 }

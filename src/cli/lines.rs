@@ -1,7 +1,7 @@
 //! Arguments of `firstbyte lines`.
 
 use super::values::whole;
-use crate::throughput::lines::MOST_LINES;
+use crate::throughput::lines::MAX_LINES;
 use std::ffi::OsString;
 
 /// The text of Response to Response.
@@ -19,7 +19,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Number of lines, from 0 to 2^63
-    #[arg(value_name = "N", value_parser = whole::<u64>(0..=MOST_LINES))]
+    #[arg(value_name = "N", value_parser = whole::<u64>(0..=MAX_LINES))]
     pub count: u64,
     /// Text of each line
     #[arg(value_name = "TEXT", default_value = TEXT)]
@@ -34,7 +34,7 @@ impl Args {
     /// command for it takes most of this command's start-up time and memory.
     pub(super) fn plain(mut words: impl Iterator<Item = OsString>) -> Option<Args> {
         words.next().filter(|word| word == "lines")?;
-        let count = words.next()?.to_str()?.parse().ok().filter(|count| *count <= MOST_LINES)?;
+        let count = words.next()?.to_str()?.parse().ok().filter(|count| *count <= MAX_LINES)?;
         let text = words.next().unwrap_or_else(|| TEXT.into());
         let is_plain = !text.as_encoded_bytes().starts_with(b"-") && words.next().is_none();
         is_plain.then_some(Args { count, text, raw_tty: false })

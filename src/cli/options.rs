@@ -3,7 +3,7 @@
 //! A command whose default or meaning differs changes that one property with `mut_arg`, in its own file.
 
 use super::values::{cpus, duration, place, whole};
-use crate::bench::{Destination, Place};
+use crate::bench::{Destination, Placement};
 use crate::document::bench::ColdMethod;
 use clap::ArgAction;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -26,7 +26,7 @@ pub(super) struct MeasuringArgs {
     /// Run firstbyte and the programs together on these processors, such as 0 or 0-3; with `all`, wherever the kernel puts
     /// them [default: programs with one thread on the last processor, others on any]
     #[arg(long, value_name = "LIST", value_parser = place, help_heading = HEADING)]
-    cpus: Option<Place>,
+    cpus: Option<Placement>,
     #[command(flatten)]
     timeout: TimeoutArgs,
     #[command(flatten)]
@@ -144,8 +144,8 @@ impl MeasuringArgs {
         &self.output
     }
 
-    pub(super) fn place(&self) -> Place {
-        self.cpus.clone().unwrap_or(Place::Steady)
+    pub(super) fn placement(&self) -> Placement {
+        self.cpus.clone().unwrap_or(Placement::Steady)
     }
 
     pub(super) fn timeout(&self) -> Duration {

@@ -38,7 +38,7 @@ impl RunningArgs {
     ) -> Result<RunPlan, String> {
         self.check_input(output.kind, may_be_made)?;
         Ok(RunPlan {
-            place: measuring.place(),
+            placement: measuring.placement(),
             timeout: measuring.timeout(),
             input: self.input().cloned(),
             until: self.until(output.kind)?,
@@ -97,7 +97,7 @@ impl RunningArgs {
 pub(super) fn plain(measuring: &MeasuringArgs, environment: Environment) -> RunPlan {
     RunPlan {
         output: measuring.output(),
-        place: measuring.place(),
+        placement: measuring.placement(),
         timeout: measuring.timeout(),
         input: None,
         until: None,

@@ -4,7 +4,7 @@ use super::environment::InheritEnvArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::{duration, nanos, whole};
-use crate::bench::{Place, RunLimit};
+use crate::bench::{Placement, RunLimit};
 use crate::document::Kind;
 use crate::document::bench::ColdMethod;
 use crate::output::Target;
@@ -86,7 +86,7 @@ pub struct Plan {
     pub output: OutputKind,
     /// The environment of the programs.
     pub environment: Environment,
-    pub place: Place,
+    pub placement: Placement,
     /// The time after which a run is killed.
     pub timeout: Duration,
     /// Print the share of runs whose first byte came within this time.
@@ -127,7 +127,7 @@ impl Args {
             backend: measuring.backend(),
             output: measuring.output().kind,
             environment: self.environment.environment(),
-            place: measuring.place(),
+            placement: measuring.placement(),
             timeout: measuring.timeout(),
             threshold: self.threshold.map(nanos),
             seed: measuring.seed(),

@@ -6,11 +6,12 @@ use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::running::RunningArgs;
 use super::shell::{Interpreter, ShellArgs};
 use super::values::{ring_size, whole};
-use crate::bench::explain::{Along, ExplainPlan};
+use crate::analysis::runs::Along;
 use crate::document::Kind;
 use crate::document::bench::ColdMethod;
 use crate::output::Target;
 use crate::report::formats::Format;
+use crate::tracing::{Beside, TracePlan};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -133,7 +134,7 @@ pub enum Subject {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub subject: Subject,
-    pub runs: ExplainPlan,
+    pub runs: TracePlan,
     /// Print more than the first screen.
     pub full: bool,
     /// Print the whole list of steps.
@@ -145,18 +146,21 @@ impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
         let subject = self.subject()?;
+        let runs = self.explaining.plan()?;
+        let reports = !self.no_runtimes;
+        let overhead = !self.no_overhead && !self.explaining.quick;
+        let exports = self.exports.targets_with(&self.json);
+        // the list of steps and the table need nothing else
+        let only_traced =
+            (self.extent.timeline && exports.is_empty()) || matches!(subject, Subject::Summary(_));
+        let beside = if only_traced { Beside::default() } else { beside(&runs, reports, overhead) };
+
         Ok(Plan {
             subject,
-            runs: ExplainPlan {
-                overhead: !self.no_overhead && !self.explaining.quick,
-                ring: self.ring,
-                runtimes: !self.no_runtimes && !self.explaining.quick,
-                along: self.thread.into(),
-                ..self.explaining.plan()?
-            },
+            runs: TracePlan { overhead, ring: self.ring, along: self.thread.into(), beside, ..runs },
             full: self.extent.full,
             timeline: self.extent.timeline,
-            exports: self.exports.targets_with(&self.json),
+            exports,
         })
     }
 
@@ -189,6 +193,14 @@ impl Args {
     }
 }
 
+/// Which runs are made beside the traced ones. Who wants one run gets one run.
+fn beside(runs: &TracePlan, reports: bool, costs: bool) -> Beside {
+    let several = runs.count != Some(1);
+    // a run that ends at a moment has no whole output, and a cold one no comparable time
+    let is_whole = runs.each_run.until.is_none() && runs.cold.is_none();
+    Beside { reports: reports && several && is_whole, cpuid: several, costs, ..runs.beside }
+}
+
 impl ExplainingArgs {
     /// What runs these commands.
     pub(super) fn interpreter<'c>(
@@ -199,14 +211,13 @@ impl ExplainingArgs {
     }
 
     /// How the runs are made, along the critical path and without untraced runs.
-    pub(super) fn plan(&self) -> Result<ExplainPlan, String> {
+    pub(super) fn plan(&self) -> Result<TracePlan, String> {
         let environment = self.environment.environment();
-        Ok(ExplainPlan {
+        Ok(TracePlan {
             count: if self.quick { Some(1) } else { self.runs },
             quick: self.quick,
             overhead: false,
-            samples: !self.no_samples,
-            runtimes: false,
+            beside: Beside { samples: !self.no_samples && self.runs != Some(1), ..Beside::default() },
             along: Along::CriticalPath,
             backend: self.measuring.backend(),
             each_run: self.running.plan(self.measuring.output(), &self.measuring, environment, false)?,

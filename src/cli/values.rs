@@ -1,6 +1,6 @@
 //! Values of options: texts in, typed values out, or an error that ends in a `help:` line.
 
-use crate::bench::Place;
+use crate::bench::Placement;
 use firstbyte_measure::launch::CpuSet;
 use firstbyte_measure::launch::affinity::CpuSetError;
 use firstbyte_measure::units::Nanos;
@@ -21,8 +21,8 @@ pub(super) fn nanos(duration: Duration) -> Nanos {
 }
 
 /// Where programs run: on a list of processors, or on all.
-pub(super) fn place(text: &str) -> Result<Place, String> {
-    if text == "all" { Ok(Place::Anywhere) } else { cpus(text).map(Place::Given) }
+pub(super) fn place(text: &str) -> Result<Placement, String> {
+    if text == "all" { Ok(Placement::Anywhere) } else { cpus(text).map(Placement::Given) }
 }
 
 /// The words of a command, as a shell splits them.
@@ -60,8 +60,8 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
         .zip(scale)
         .filter(|(count, scale)| count.is_multiple_of(*scale))
         .map(|(count, scale)| count / scale);
-    count.filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
-        format!("`{text}` is not a whole number from 1 to {MOST}\nhelp: write it like 2500000 or 2.5M")
+    count.filter(|count| (1..=MAX_COUNT).contains(count)).ok_or_else(|| {
+        format!("`{text}` is not a whole number from 1 to {MAX_COUNT}\nhelp: write it like 2500000 or 2.5M")
     })
 }
 
@@ -82,7 +82,7 @@ pub(super) fn whole<T: TryFrom<u64>>(
 }
 
 /// The largest number that [`count`] takes.
-const MOST: u64 = 1_000_000_000_000;
+const MAX_COUNT: u64 = 1_000_000_000_000;
 
 /// Checks that a file that runs will read exists and can be read.
 pub(super) fn readable(input: &Path) -> Result<(), String> {

@@ -4,14 +4,14 @@ use super::export::ExportArgs;
 use super::options::{BackendArg, JsonArgs};
 use super::values::{duration, whole};
 use crate::document::Kind;
-use crate::fleet::FleetPlan;
 use crate::output::Target;
+use crate::prometheus::PrometheusPlan;
 use crate::report::formats::Format;
 use crate::watch::scope::{control_group, user_id};
 use crate::watch::{CommandLines, Subject, WantedStarts, WatchPlan};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::tracer::BackendChoice;
-use firstbyte_measure::tracer::starts::LONGEST_PROGRAM;
+use firstbyte_measure::tracer::starts::MAX_PROGRAM_BYTES;
 use firstbyte_measure::tracer::watch::Scope;
 use firstbyte_measure::units::{Bytes, parse_bytes};
 use std::ffi::OsString;
@@ -91,7 +91,7 @@ pub struct Args {
 pub struct Plan {
     pub watching: WatchPlan,
     /// Monitoring, if it is wanted.
-    pub fleet: Option<FleetPlan>,
+    pub prometheus: Option<PrometheusPlan>,
     pub exports: Vec<(Format, Target)>,
     /// Where the traces go.
     pub trace_export: Option<(Format, Target)>,
@@ -102,9 +102,9 @@ const TRACING: &str = "Tracing options";
 
 /// The kernel side compares its path with so many bytes.
 fn program(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.len() > LONGEST_PROGRAM || text.ends_with('/') {
+    if text.is_empty() || text.len() > MAX_PROGRAM_BYTES || text.ends_with('/') {
         return Err(format!(
-            "`{text}` is not the name or the path of a program\nhelp: give at most {LONGEST_PROGRAM} bytes, such as cc1 or /usr/bin/python3"
+            "`{text}` is not the name or the path of a program\nhelp: give at most {MAX_PROGRAM_BYTES} bytes, such as cc1 or /usr/bin/python3"
         ));
     }
     Ok(text.to_owned())
@@ -140,11 +140,11 @@ fn textfile(text: &str) -> Result<Target, String> {
 }
 
 /// Each program has about 30 series.
-const MOST_PROGRAMS: u32 = 10_000;
+const MAX_PROGRAMS: u32 = 10_000;
 
 fn programs(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|programs| *programs <= MOST_PROGRAMS).ok_or_else(|| {
-        format!("`{text}` is not a number of programs from 0 to {MOST_PROGRAMS}\nhelp: docs/fleet.md says how much each costs")
+    text.parse().ok().filter(|programs| *programs <= MAX_PROGRAMS).ok_or_else(|| {
+        format!("`{text}` is not a number of programs from 0 to {MAX_PROGRAMS}\nhelp: docs/prometheus.md says how much each costs")
     })
 }
 
@@ -159,7 +159,7 @@ impl Args {
         }
         let subject = self.subject()?;
         self.check_backend()?;
-        let (command_lines, fleet) = (self.command_lines(), self.fleet());
+        let (command_lines, prometheus) = (self.command_lines(), self.prometheus());
         let (starts, trace_export) = (self.starts(), self.trace_export());
         let exports = self.exports.targets_with(&self.json);
         let taken = exports.iter().chain(&trace_export).any(|(_, target)| target.is_stdout());
@@ -174,7 +174,7 @@ impl Args {
             starts,
             stdout_to_stderr: taken,
         };
-        Ok(Plan { watching, fleet, exports, trace_export })
+        Ok(Plan { watching, prometheus, exports, trace_export })
     }
 
     fn check_backend(&self) -> Result<(), String> {
@@ -205,10 +205,10 @@ impl Args {
         }
     }
 
-    fn fleet(&self) -> Option<FleetPlan> {
+    fn prometheus(&self) -> Option<PrometheusPlan> {
         let is_wanted = self.listen.is_some() || self.textfile.is_some();
         let programs = usize::try_from(self.programs).unwrap_or(usize::MAX);
-        is_wanted.then(|| FleetPlan { listen: self.listen, textfile: self.textfile.clone(), programs })
+        is_wanted.then(|| PrometheusPlan { listen: self.listen, textfile: self.textfile.clone(), programs })
     }
 
     fn subject(&self) -> Result<Subject, String> {

@@ -13,9 +13,9 @@ use crate::report::formats::Exported;
 use crate::report::text::bench as bench_text;
 use crate::report::text::terminal::Terminal;
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::tracer::choose::Chosen;
-use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
+use firstbyte_measure::tracer::phases::choose_phases;
+use firstbyte_measure::tracer::{Backend, Tracer};
 
 /// Measures the commands and prints their times.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -57,7 +57,7 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     export::check(&plan.exports)?;
     let outputs = plan.benchmarks.iter().filter_map(|own| own.output.file.as_ref());
     let mut used = plan.each_run.input.iter().chain(outputs);
-    used.try_for_each(|file| export::spare(export::targets(&plan.exports), file))?;
+    used.try_for_each(|file| export::refuse_overwrite(export::targets(&plan.exports), file))?;
     plan.caches.iter().flatten().try_for_each(|method| cold_runs::enter(*method))?;
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
@@ -75,7 +75,7 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     Ok(document)
 }
 
-fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, CommandError> {
+fn measure(plan: &Plan, mut chosen: Chosen<Box<dyn Tracer>>) -> Result<Document, CommandError> {
     let compared = ComparedWith {
         reference: Some(plan.reference),
         baseline: plan.subtract,
@@ -91,7 +91,7 @@ fn measure(plan: &Plan, mut chosen: Chosen<PhasesTracer>) -> Result<Document, Co
         style: plan.style,
     };
     let warnings = |document: &Document, measured: &Measured| warnings(plan, document, measured);
-    measurement.run(&mut chosen.tracer, |state| experiment(plan, state), warnings)
+    measurement.run(&mut *chosen.tracer, |state| experiment(plan, state), warnings)
 }
 
 fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warning> {

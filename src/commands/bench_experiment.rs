@@ -2,7 +2,8 @@
 
 use super::CommandError;
 use crate::bench::{
-    Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, ITERATION, RunPlan, Series, run_conditions,
+    Aim, Campaign, Counting, Experiment, ExperimentEntry, ITERATION, RunHooks, RunPlan, Series,
+    run_conditions,
 };
 use crate::cli::bench::{Benchmark, Plan};
 use crate::document::bench::ColdMethod;
@@ -35,7 +36,7 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandE
     }
 
     let program = command.program().to_owned();
-    let around = Around {
+    let hooks = RunHooks {
         prepare: benchmark.prepare.clone(),
         conclude: benchmark.conclude.clone(),
         input: plan.each_run.input.clone(),
@@ -48,7 +49,7 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandE
             ..series(plan, benchmark)
         },
         tracee: RunPlan { output: benchmark.output.clone(), ..plan.each_run.clone() }.tracee(command)?,
-        around,
+        hooks,
         reread: Some(program),
     })
 }
@@ -61,7 +62,7 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
         shell: benchmark.shell.clone(),
         variables: recorded(benchmark),
         env_offset: plan.env_offset,
-        ..run_conditions::plain(benchmark.output.kind, &plan.each_run.place)
+        ..run_conditions::plain(benchmark.output.kind, &plan.each_run.placement)
     };
 
     Series {

@@ -16,7 +16,7 @@ use firstbyte_measure::launch::Command;
 
 /// Checks the programs against their budgets, or writes the file.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
-    export::spare(export::targets(&plan.exports), &plan.file)?;
+    export::refuse_overwrite(export::targets(&plan.exports), &plan.file)?;
     match &plan.init {
         Some(commands) => init(plan, commands),
         None => check(plan),

@@ -11,7 +11,7 @@ use crate::output::say;
 use crate::report::formats::Exported;
 use crate::report::text::claims as claims_text;
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::machine::Machine;
+
 use std::io::IsTerminal;
 
 /// Measures what the claims need, judges them and prints the verdicts.
@@ -48,7 +48,7 @@ fn read(plan: &Plan) -> Result<ClaimsDocument, CommandError> {
 }
 
 fn empty(plan: &Plan) -> ClaimsDocument {
-    let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+    let machine = crate::document::this_machine();
     ClaimsDocument::new(Tool::ours(), machine, plan.quick)
 }
 

@@ -1,19 +1,18 @@
 //! `firstbyte diff`: two start-ups, and what changed between them.
 
-use super::explaining::{add_samples, choose, exit, explain, prepare};
-use super::progress::ExperimentBar;
+use super::progress::TraceBars;
+use super::trace::{exit, prepare, prepare_runs};
 use super::{CommandError, Exit, export, show, terminal};
-use crate::account::diff_document::diff_document;
-use crate::account::difference::{Compared, Side, compare_totals};
-use crate::account::notes::side_notes;
-use crate::account::replayed::{Replayed, replayed};
-use crate::account::{Explained, Summary};
-use crate::bench::explain::{ObservedRuns, observe_both};
+use crate::analysis::diff_document::diff_document;
+use crate::analysis::difference::{Compared, Side, compare_totals};
+use crate::analysis::notes::side_notes;
+use crate::analysis::{Summary, TraceAnalysis};
 use crate::cli::diff::Plan;
+use crate::document;
 use crate::report::formats::Exported;
 use crate::report::text::diff as diff_text;
+use crate::tracing::{Replayed, TraceError, Tracing, replayed};
 use firstbyte_measure::launch::{Command, Environment};
-use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::replay;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -39,7 +38,7 @@ struct MeasuredSide {
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     prepare(&plan.runs, &plan.exports)?;
     let mut recorded = plan.sides.iter().map(Path::new).filter(|path| replay::is_recording(path));
-    recorded.try_for_each(|path| export::spare(export::targets(&plan.exports), path))?;
+    recorded.try_for_each(|path| export::refuse_overwrite(export::targets(&plan.exports), path))?;
 
     // An error in the second is reported before the first is run.
     let sources = [source(plan, 0)?, source(plan, 1)?];
@@ -60,9 +59,9 @@ fn source(plan: &Plan, side: usize) -> Result<SideSource, CommandError> {
             .map(SideSource::Command)
             .map_err(|error| if path.is_file() { no_side(text) } else { CommandError::program(error) });
     }
-    let Replayed { explained, notes, environment } =
+    let Replayed { analysis, notes, environment } =
         replayed(path, plan.runs.along).map_err(CommandError::usage)?;
-    let Explained { summary, totals, .. } = explained;
+    let TraceAnalysis { summary, totals, .. } = analysis;
     // as with a replay: a failure during the recording is not a failure of this command
     Ok(SideSource::Recorded(Box::new(MeasuredSide { summary, totals, notes, environment, exit: Exit::Done })))
 }
@@ -89,38 +88,31 @@ fn different_environments([a, b]: &[MeasuredSide; 2]) -> Option<String> {
 fn measure(sources: [SideSource; 2], plan: &Plan) -> Result<([MeasuredSide; 2], bool), CommandError> {
     match sources {
         [SideSource::Recorded(a), SideSource::Recorded(b)] => Ok(([*a, *b], false)),
-        [SideSource::Recorded(a), SideSource::Command(b)] => Ok(([*a, alone(b, plan)?], false)),
-        [SideSource::Command(a), SideSource::Recorded(b)] => Ok(([alone(a, plan)?, *b], false)),
-        [SideSource::Command(a), SideSource::Command(b)] => Ok((interleaved([a, b], plan)?, true)),
+        [SideSource::Recorded(a), SideSource::Command(b)] => Ok(([*a, alone(&b, plan)?], false)),
+        [SideSource::Command(a), SideSource::Recorded(b)] => Ok(([alone(&a, plan)?, *b], false)),
+        [SideSource::Command(a), SideSource::Command(b)] => Ok((interleaved(&[a, b], plan)?, true)),
     }
 }
 
-fn alone(command: Command, plan: &Plan) -> Result<MeasuredSide, CommandError> {
-    let (mut tracer, used) = choose(&plan.runs)?;
-    explain(command, &plan.runs, &mut tracer, used).map(MeasuredSide::from)
+fn alone(command: &Command, plan: &Plan) -> Result<MeasuredSide, CommandError> {
+    prepare_runs(&plan.runs)?;
+    let mut bars = TraceBars;
+    let analysis = Tracing::begin(&plan.runs, &mut bars)?.trace(command, |_| Ok::<_, TraceError>(()))?;
+    Ok(MeasuredSide::from(analysis))
 }
 
-fn interleaved(commands: [Command; 2], plan: &Plan) -> Result<[MeasuredSide; 2], CommandError> {
-    let (mut tracer, used) = choose(&plan.runs)?;
-    let mut bar = ExperimentBar::of("tracing", None);
-    let observed = observe_both(commands.clone(), &plan.runs, &mut tracer, &mut bar)?;
-    drop(bar);
-    let measured = |(command, observed): (Command, ObservedRuns)| {
-        let name = command.words().join(" ");
-        let explained = Explained::of(&name, observed, used.clone(), plan.runs.along);
-        let mut explained = explained.map_err(CommandError::program)?;
-        add_samples(&mut explained, command, &plan.runs)?;
-        Ok::<_, CommandError>(MeasuredSide::from(explained))
-    };
-    let ([first, second], [a, b]) = (commands, observed);
-    Ok([measured((first, a))?, measured((second, b))?])
+fn interleaved(commands: &[Command; 2], plan: &Plan) -> Result<[MeasuredSide; 2], CommandError> {
+    prepare_runs(&plan.runs)?;
+    let mut bars = TraceBars;
+    let analyses = Tracing::begin(&plan.runs, &mut bars)?.trace_both(commands)?;
+    Ok(analyses.map(MeasuredSide::from))
 }
 
-impl From<Explained> for MeasuredSide {
-    fn from(explained: Explained) -> MeasuredSide {
-        let (notes, exit) = (side_notes(&explained), exit(&explained));
+impl From<TraceAnalysis> for MeasuredSide {
+    fn from(analysis: TraceAnalysis) -> MeasuredSide {
+        let (notes, exit) = (side_notes(&analysis), exit(&analysis));
         let environment = Some(Environment::of_programs().record());
-        MeasuredSide { summary: explained.summary, totals: explained.totals, notes, environment, exit }
+        MeasuredSide { summary: analysis.summary, totals: analysis.totals, notes, environment, exit }
     }
 }
 
@@ -135,7 +127,7 @@ fn deliver(plan: &Plan, measured: &[MeasuredSide; 2], in_turn: bool) -> Result<(
     let compared = Compared { sides: [0, 1].map(side), comparison, in_turn };
 
     if !plan.exports.is_empty() {
-        let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+        let machine = document::this_machine();
         export::write_drawn(&plan.exports, &Exported::Diff(&diff_document(&compared, machine)))?;
     }
     if !export::takes_stdout(&plan.exports) {

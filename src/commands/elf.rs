@@ -10,7 +10,7 @@ use crate::output::Target;
 use crate::report::formats::json;
 use crate::report::text::elf as elf_text;
 use firstbyte_elf::Purpose;
-use firstbyte_measure::machine::Machine;
+
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         )
     })?;
     if let (Some(input), Some(output)) = (plan.purpose.input(), &plan.output) {
-        super::export::spare([&Target::from(output.clone())], input)?;
+        super::export::refuse_overwrite([&Target::from(output.clone())], input)?;
     }
 
     let purpose = match plan.purpose {
@@ -44,7 +44,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
         show(terminal().wrap_lines(&explained, elf_text::NOTES).as_bytes())?;
     }
     if plan.json {
-        let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+        let machine = crate::document::this_machine();
         show(json::render(&ElfDocument::of(&executable, machine)).as_bytes())?;
     }
     Ok(Exit::Done)
@@ -53,7 +53,7 @@ pub fn run(plan: Plan) -> Result<Exit, CommandError> {
 /// An image has at most 1 GiB, so longer files are not read to their end.
 fn read(file: &Path, what: &str) -> Result<Vec<u8>, CommandError> {
     let mut code = Vec::new();
-    let limit = firstbyte_elf::plain::LONGEST as u64 + 1;
+    let limit = firstbyte_elf::plain::MAX_IMAGE_BYTES as u64 + 1;
     let read = fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut code));
     let error = |e| {
         CommandError::usage(format!(

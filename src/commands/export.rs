@@ -38,7 +38,7 @@ fn check_format((format, target): &Export) -> Result<(), CommandError> {
 }
 
 /// Refuses exports that would replace a file that is read.
-pub(super) fn spare<'a>(
+pub(super) fn refuse_overwrite<'a>(
     exports: impl IntoIterator<Item = &'a Target>,
     path: &Path,
 ) -> Result<(), CommandError> {

@@ -1,4 +1,4 @@
-//! One file for each command, which only connects the other rooms, and what several of them share: `explaining`, `export`,
+//! One file for each command, which only connects the other rooms, and what several of them share: `export`,
 //! `outcome`, `per_cache_state`, `progress`.
 
 pub mod bench;
@@ -10,7 +10,6 @@ pub mod compare;
 pub mod diff;
 pub mod doctor;
 pub mod elf;
-mod explaining;
 mod export;
 pub mod floor;
 pub mod generate;
@@ -31,7 +30,7 @@ pub use outcome::{CommandError, Exit};
 use crate::cli::{Cli, CliCommand};
 use crate::output::Target;
 use crate::report::text::terminal::Terminal;
-use firstbyte_measure::launch::{interrupt, tree, warden};
+use firstbyte_measure::launch::{interrupt, kill_guard, tree};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 
@@ -67,7 +66,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
 /// The preparation of a command that launches programs: remembers interruptions, adopts orphans, switches off core files.
 fn before_launching() {
     interrupt::catch_signals();
-    warden::start();
+    kill_guard::start();
     tree::adopt_orphans();
     tree::leave_no_cores();
 }

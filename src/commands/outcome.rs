@@ -2,7 +2,9 @@
 
 use crate::bench::ExperimentError;
 use crate::document::Document;
+use crate::tracing::TraceError;
 use firstbyte_measure::launch::{LaunchError, interrupt};
+use firstbyte_measure::tracer::ChooseError;
 use std::fmt::Display;
 
 /// The exit status of the process.
@@ -89,6 +91,17 @@ impl From<ExperimentError> for CommandError {
             ExperimentError::Command(_)
             | ExperimentError::Killed { .. }
             | ExperimentError::NotReached { .. } => CommandError::program(error),
+        }
+    }
+}
+
+impl From<TraceError> for CommandError {
+    fn from(error: TraceError) -> CommandError {
+        match error {
+            TraceError::Tracer(error @ ChooseError::NoCalls) => CommandError::usage(error),
+            TraceError::Tracer(error) => CommandError::unable(error),
+            TraceError::Runs(error) => error.into(),
+            TraceError::NothingCounts(message) => CommandError::program(message),
         }
     }
 }

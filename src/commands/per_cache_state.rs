@@ -9,7 +9,7 @@ use crate::cli::style::Style;
 use crate::document::Document;
 use crate::document::bench::{ColdMethod, Warning};
 use crate::report::formats::Exported;
-use firstbyte_measure::tracer::phases::PhasesTracer;
+use firstbyte_measure::tracer::Tracer;
 
 /// A measurement in some states of the page cache.
 pub(super) struct PerCacheState<'p> {
@@ -28,15 +28,14 @@ impl PerCacheState<'_> {
     /// says what a reader must know of its results.
     pub(super) fn run(
         &self,
-        tracer: &mut PhasesTracer,
+        tracer: &mut dyn Tracer,
         experiment: impl Fn(Option<ColdMethod>) -> Result<Experiment, CommandError>,
         warnings: impl Fn(&Document, &Measured) -> Vec<Warning>,
     ) -> Result<Document, CommandError> {
         let mut document = self.header.clone();
         for state in self.caches {
             let measured = self.saved(experiment(*state)?, tracer, &document)?;
-            document =
-                results::together(document, results::finished(&self.header, &measured, &self.compared));
+            document = results::merge(document, results::finished(&self.header, &measured, &self.compared));
             let warnings = warnings(&document, &measured);
             document.finish = Some(measured.ending.finish);
             document.add_warnings(warnings);
@@ -51,13 +50,13 @@ impl PerCacheState<'_> {
     fn saved(
         &self,
         experiment: Experiment,
-        tracer: &mut PhasesTracer,
+        tracer: &mut dyn Tracer,
         before: &Document,
     ) -> Result<Measured, CommandError> {
         let mut save = |series: &[Series]| {
             let so_far = results::document_so_far(&self.header, series, &self.compared);
             // If this fails, it is tried again at the end, and reported then.
-            let partial = Document { partial: true, ..results::together(before.clone(), so_far) };
+            let partial = Document { partial: true, ..results::merge(before.clone(), so_far) };
             let _ = export::write(self.exports, &Exported::Bench(&partial), false);
         };
         let bar = ExperimentBar::new(if self.exports.is_empty() { None } else { Some(&mut save) });

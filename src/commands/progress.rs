@@ -3,6 +3,7 @@
 use crate::bench::{self, Series};
 use crate::cli::style::Style;
 use crate::corpus::PrepareStep;
+use crate::tracing::{Stage, TraceProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -58,6 +59,23 @@ impl Spinner {
 impl Drop for Spinner {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+impl bench::Progress for Spinner {}
+
+/// The bars of a trace: one for each stage.
+pub(super) struct TraceBars;
+
+impl TraceProgress for TraceBars {
+    fn begin(&mut self, stage: Stage) -> Box<dyn bench::Progress> {
+        match stage {
+            Stage::Tracing => Box::new(ExperimentBar::of("tracing", None)),
+            Stage::Sampling => Box::new(ExperimentBar::of("sampling", None)),
+            Stage::Counting => Box::new(Spinner::new("counting")),
+            Stage::Asking => Box::new(Spinner::new("asking")),
+            Stage::Calibrating => Box::new(Spinner::new("calibrating")),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     if let Some(page) = &plan.page {
         page.check().map_err(CommandError::usage)?;
-        plan.files.iter().try_for_each(|file| export::spare([page], file))?;
+        plan.files.iter().try_for_each(|file| export::refuse_overwrite([page], file))?;
     }
     let mut sources = plan.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     name_alike(&plan.files, &mut sources);

@@ -8,16 +8,16 @@ use crate::bench::{Aim, Campaign, Counting, Experiment, Measured, cold_runs};
 use crate::cli::showdown::Plan;
 use crate::cli::style::Style;
 use crate::corpus::{
-    Built, Circumstances, Corpus, PrepareOptions, Program, SkipCause, SkippedProgram, build_cache,
-    prepare_all,
+    Built, Corpus, PrepareOptions, Program, RunContext, SkipCause, SkippedProgram, build_cache, prepare_all,
 };
 use crate::document::Document;
 use crate::document::bench::ColdMethod;
 use crate::report::formats::Exported;
 use crate::report::text::showdown as showdown_text;
 use firstbyte_measure::launch::{LaunchError, interrupt};
+use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::Chosen;
-use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
+use firstbyte_measure::tracer::phases::choose_phases;
 
 /// The floor, which everything else is compared with.
 const FLOOR: &str = "floor-elf";
@@ -110,7 +110,7 @@ fn nothing_to_run(skipped: &[SkippedProgram]) -> String {
 
 fn measure(
     plan: &Plan,
-    mut chosen: Chosen<PhasesTracer>,
+    mut chosen: Chosen<Box<dyn Tracer>>,
     ready: &Ready,
     skipped: &[SkippedProgram],
 ) -> Result<Document, CommandError> {
@@ -126,15 +126,15 @@ fn measure(
 
     let warnings =
         |document: &Document, measured: &Measured| measured.interference.warnings(&document.machine);
-    let document = measurement.run(&mut chosen.tracer, |state| experiment(plan, ready, state), warnings)?;
+    let document = measurement.run(&mut *chosen.tracer, |state| experiment(plan, ready, state), warnings)?;
 
     // its number of runs is not chosen by their precision
     Ok(Document { finish: None, ..document })
 }
 
 fn experiment(plan: &Plan, ready: &Ready, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
-    let circumstances = Circumstances { output: plan.output, timeout: plan.timeout, place: &plan.place };
-    let entries = ready.iter().map(|(program, built)| program.entry(built, &circumstances));
+    let context = RunContext { output: plan.output, timeout: plan.timeout, placement: &plan.placement };
+    let entries = ready.iter().map(|(program, built)| program.entry(built, &context));
 
     Ok(Experiment {
         entries: entries.collect::<Result<_, _>>()?,

@@ -1,20 +1,18 @@
 //! `firstbyte trace`: one start-up, every microsecond of it explained.
 
-use super::explaining::{add_reports, add_samples, choose, exit, observer_costs, prepare, traced};
-use super::progress::Spinner;
-use super::{CommandError, Exit, export, show, terminal};
-use crate::account::findings::TRAP;
-use crate::account::notes::TraceNotes;
-use crate::account::replayed::{Replayed, replayed};
-use crate::account::trace_document::{Invocation, trace_document};
-use crate::account::{Explained, Summary};
-use crate::bench::explain::count_cpuids;
+use super::progress::TraceBars;
+use super::{CommandError, Exit, before_launching, export, show, terminal};
+use crate::analysis::notes::TraceNotes;
+use crate::analysis::trace_document::{Invocation, trace_document};
+use crate::analysis::{Summary, TraceAnalysis};
+use crate::bench::cold_runs;
 use crate::cli::trace::{Plan, Subject};
-use crate::report::formats::{Exported, ExportedTrace};
+use crate::document;
+use crate::output::Target;
+use crate::report::formats::{Exported, ExportedTrace, Format};
 use crate::report::text::trace as trace_text;
-use firstbyte_measure::launch::{Command, interrupt};
-use firstbyte_measure::machine::Machine;
-use firstbyte_measure::tracer::full::FullTracer;
+use crate::tracing::{Replayed, TraceError, TracePlan, Tracing, replayed};
+use firstbyte_measure::launch::Command;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -28,55 +26,50 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     }
 }
 
-fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
-    let command = Command::new(words).map_err(CommandError::program)?;
-    let (mut tracer, used) = choose(&plan.runs)?;
-    let mut explained = traced(command.clone(), &plan.runs, &mut tracer, used)?;
-    let name = shell_words::join(words.iter().map(|word| word.to_string_lossy()));
-
-    show_first(plan, &explained, &name)?;
-    // the list of steps needs nothing else
-    if !plan.timeline || !plan.exports.is_empty() {
-        examine(&mut explained, &command, plan, &mut tracer)?;
-    }
-    let notes = TraceNotes::of(&explained, name);
-    deliver(plan, &explained, &notes)?;
-    Ok(exit(&explained))
+/// What must be ready before any file is opened or any run is made.
+pub(super) fn prepare(plan: &TracePlan, exports: &[(Format, Target)]) -> Result<(), CommandError> {
+    export::check_targets(exports)?;
+    plan.each_run.environment.clone().choose();
+    let mut input = plan.each_run.input.iter();
+    input.try_for_each(|input| export::refuse_overwrite(export::targets(exports), input))
 }
 
-/// What runs beside the traced ones find out.
-fn examine(
-    explained: &mut Explained,
-    command: &Command,
-    plan: &Plan,
-    tracer: &mut FullTracer,
-) -> Result<(), CommandError> {
-    // who wants one run gets one run
-    if !plan.runs.quick && plan.runs.count != Some(1) && !explained.observed.interrupted {
-        let _working = Spinner::new("counting");
-        explained.cpuid = count_cpuids(command, TRAP, explained.summary.total.median);
-        explained.observed.interrupted = interrupt::interrupted().is_some();
-    }
-
-    add_samples(explained, command.clone(), &plan.runs)?;
-    add_reports(explained, command, &plan.runs)?;
-
-    if plan.runs.overhead && !explained.observed.interrupted {
-        match observer_costs(&plan.runs, tracer, &explained.tracer) {
-            Err(error) if error.exit == Exit::Interrupted => explained.observed.interrupted = true,
-            costs => explained.costs = costs?,
-        }
-    }
+/// What must be ready before the tracer is chosen.
+pub(super) fn prepare_runs(plan: &TracePlan) -> Result<(), CommandError> {
+    plan.cold.iter().try_for_each(|method| cold_runs::enter(*method))?;
+    before_launching();
     Ok(())
 }
 
+/// An interrupted trace and a failing program are still explained, and the exit status shows it.
+pub(super) fn exit(analysis: &TraceAnalysis) -> Exit {
+    match analysis.ended_well() {
+        _ if analysis.observed.interrupted => Exit::Interrupted,
+        true => Exit::Done,
+        false => Exit::ProgramFailed,
+    }
+}
+
+fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
+    let command = Command::new(words).map_err(CommandError::program)?;
+    prepare_runs(&plan.runs)?;
+    let name = shell_words::join(words.iter().map(|word| word.to_string_lossy()));
+    let mut bars = TraceBars;
+    let mut tracing = Tracing::begin(&plan.runs, &mut bars)?;
+    let analysis = tracing.trace(&command, |analysis| show_first(plan, analysis, &name))?;
+
+    let notes = TraceNotes::of(&analysis, name);
+    deliver(plan, &analysis, &notes)?;
+    Ok(exit(&analysis))
+}
+
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
-    export::spare(export::targets(&plan.exports), path)?;
-    let Replayed { explained, notes, .. } = replayed(path, plan.runs.along).map_err(CommandError::usage)?;
-    let source = format!("From the recording `{}`, by {}.", path.display(), explained.tracer.backend.name());
-    let notes = TraceNotes::of_recording(&explained, [source].into_iter().chain(notes));
-    show_first(plan, &explained, &notes.command)?;
-    deliver(plan, &explained, &notes)?;
+    export::refuse_overwrite(export::targets(&plan.exports), path)?;
+    let Replayed { analysis, notes, .. } = replayed(path, plan.runs.along).map_err(CommandError::usage)?;
+    let source = format!("From the recording `{}`, by {}.", path.display(), analysis.tracer.backend.name());
+    let notes = TraceNotes::of_recording(&analysis, [source].into_iter().chain(notes));
+    show_first(plan, &analysis, &notes.command)?;
+    deliver(plan, &analysis, &notes)?;
     Ok(Exit::Done)
 }
 
@@ -89,21 +82,24 @@ fn table(plan: &Plan, commands: &[(String, Vec<String>)]) -> Result<Exit, Comman
     }
     let found = commands.iter().map(|(_, words)| Command::new(words)).collect::<Result<Vec<_>, _>>();
     let found = found.map_err(CommandError::program)?;
-    let (mut tracer, used) = choose(&plan.runs)?;
+    prepare_runs(&plan.runs)?;
+    let mut bars = TraceBars;
+    let mut tracing = Tracing::begin(&plan.runs, &mut bars)?;
 
     let (mut rows, mut status): (Vec<(String, Summary)>, _) = (Vec::new(), Exit::Done);
     for ((name, _), command) in commands.iter().zip(found) {
-        let explained = match traced(command, &plan.runs, &mut tracer, used.clone()) {
+        let analysis = match tracing.trace(&command, |_| Ok::<_, TraceError>(())).map_err(CommandError::from)
+        {
             Err(error) if error.exit == Exit::Interrupted && !rows.is_empty() => {
                 status = Exit::Interrupted;
                 break;
             }
-            explained => explained?,
+            analysis => analysis?,
         };
-        if exit(&explained) != Exit::Done {
-            status = exit(&explained);
+        if exit(&analysis) != Exit::Done {
+            status = exit(&analysis);
         }
-        rows.push((name.clone(), explained.summary));
+        rows.push((name.clone(), analysis.summary));
         if status == Exit::Interrupted {
             break;
         }
@@ -113,11 +109,11 @@ fn table(plan: &Plan, commands: &[(String, Vec<String>)]) -> Result<Exit, Comman
 }
 
 /// Shows what the traced runs say, before any other runs are made, unless an export takes stdout.
-fn show_first(plan: &Plan, explained: &Explained, name: &str) -> Result<(), CommandError> {
+fn show_first(plan: &Plan, analysis: &TraceAnalysis, name: &str) -> Result<(), CommandError> {
     if export::takes_stdout(&plan.exports) {
         return Ok(());
     }
-    let summary = &explained.summary;
+    let summary = &analysis.summary;
     let text = match plan {
         Plan { timeline: true, .. } => trace_text::timeline(summary, &terminal()),
         Plan { full: true, .. } => trace_text::full_first_part(summary, name, &terminal()),
@@ -127,8 +123,8 @@ fn show_first(plan: &Plan, explained: &Explained, name: &str) -> Result<(), Comm
 }
 
 /// Writes the exports, and shows the rest of the account.
-fn deliver(plan: &Plan, explained: &Explained, notes: &TraceNotes) -> Result<(), CommandError> {
-    let Explained { summary, .. } = explained;
+fn deliver(plan: &Plan, analysis: &TraceAnalysis, notes: &TraceNotes) -> Result<(), CommandError> {
+    let summary = &analysis.summary;
     let shown = if plan.timeline || export::takes_stdout(&plan.exports) {
         Ok(())
     } else if plan.full {
@@ -138,17 +134,19 @@ fn deliver(plan: &Plan, explained: &Explained, notes: &TraceNotes) -> Result<(),
     };
 
     if !plan.exports.is_empty() {
-        let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
-        let trace = ExportedTrace {
-            document: &trace_document(summary, &Invocation::of(explained, notes, machine)),
-            command: &notes.command,
-            account: &summary.median_run,
-            user_code: summary.user_code.as_ref(),
-            run: explained.shown(),
-            modules: &explained.modules(),
-            cpuid: explained.machine().cpuid,
-        };
-        export::write_drawn(&plan.exports, &Exported::Trace(trace))?;
+        write(&plan.exports, analysis, &Invocation::of(analysis, notes, document::this_machine()))?;
     }
     shown
+}
+
+/// Writes the exports of one trace.
+pub(super) fn write(
+    exports: &[(Format, Target)],
+    analysis: &TraceAnalysis,
+    invocation: &Invocation,
+) -> Result<(), CommandError> {
+    let document = trace_document(&analysis.summary, invocation);
+    let modules = analysis.modules();
+    let trace = ExportedTrace::of(&document, &invocation.command, analysis, &modules);
+    export::write_drawn(exports, &Exported::Trace(trace)).map(drop)
 }

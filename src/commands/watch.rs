@@ -1,21 +1,18 @@
 //! `firstbyte watch`: all programs that a command or the machine starts.
 
 use super::live_table::LiveTable;
-use super::{CommandError, Exit, export, show, terminal, terminal_behind};
-use crate::account::Explained;
-use crate::account::started::{Started, started};
-use crate::account::trace_document::trace_document;
+use super::{CommandError, Exit, export, show, terminal, terminal_behind, trace};
 use crate::cli::watch::Plan;
-use crate::document::watch::WatchDocument;
-use crate::fleet::{Exporter, FleetError, FleetPlan, Hooks};
+use crate::document::{self, watch::WatchDocument};
 use crate::output::{Target, say, visible, visible_path};
+use crate::prometheus::{Callbacks, Exporter, PrometheusError, PrometheusPlan};
 use crate::report::formats::openmetrics::{Dialect, render};
-use crate::report::formats::{Exported, ExportedTrace, Format};
+use crate::report::formats::{Exported, Format};
 use crate::report::text::terminal::Terminal;
 use crate::report::text::{trace as trace_text, watch as watch_text};
+use crate::tracing::started;
 use crate::watch::{Audience, Subject, WatchError, Watched, observe};
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::starts::TracedStarts;
 use std::io::{IsTerminal, Write};
 
@@ -24,7 +21,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let all: Vec<_> = plan.exports.iter().chain(&plan.trace_export).cloned().collect();
     export::check_targets(&all)?;
     interrupt::catch_signals();
-    let exporter = plan.fleet.as_ref().map(exporter).transpose()?;
+    let exporter = plan.prometheus.as_ref().map(exporter).transpose()?;
     let is_shown = !export::takes_stdout(&all);
     let Watched { document, timeline, starts } = watched(plan, exporter, is_shown)?;
 
@@ -51,11 +48,12 @@ fn explain(plan: &Plan, traced: TracedStarts, is_shown: bool) -> Result<(), Comm
     if is_shown {
         let source = source(plan.trace_export.as_ref());
         let text = |terminal: &Terminal| {
-            format!("\n{}", trace_text::whole(&started.explained.summary, &started.notes, &source, terminal))
+            format!("\n{}", trace_text::whole(&started.analysis.summary, &started.notes, &source, terminal))
         };
         show_beside(&plan.watching.subject, &text)?;
     }
-    write_trace(plan.trace_export.as_slice(), &started)
+    let invocation = started.invocation(document::this_machine());
+    trace::write(plan.trace_export.as_slice(), &started.analysis, &invocation)
 }
 
 /// What shows the rest of a trace.
@@ -69,30 +67,14 @@ fn source(export: Option<&(Format, Target)>) -> String {
     }
 }
 
-fn write_trace(exports: &[(Format, Target)], started: &Started) -> Result<(), CommandError> {
-    let Explained { summary, .. } = &started.explained;
-    let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
-    let invocation = started.invocation(machine);
-    let trace = ExportedTrace {
-        document: &trace_document(summary, &invocation),
-        command: &invocation.command,
-        account: &summary.median_run,
-        user_code: None,
-        run: started.explained.shown(),
-        modules: &started.explained.modules(),
-        cpuid: None,
-    };
-    export::write_drawn(exports, &Exported::Trace(trace)).map(drop)
-}
-
 /// Starts to export to monitoring, and says where.
-fn exporter(plan: &FleetPlan) -> Result<Exporter, CommandError> {
-    let hooks = Hooks {
+fn exporter(plan: &PrometheusPlan) -> Result<Exporter, CommandError> {
+    let callbacks = Callbacks {
         open: |exposition| render(exposition, Dialect::OpenMetrics),
         older: |exposition| render(exposition, Dialect::Prometheus),
         tell: |line| say(format_args!("warning: {line}")),
     };
-    let exporter = Exporter::start(plan, hooks)?;
+    let exporter = Exporter::start(plan, callbacks)?;
     if let Some(address) = exporter.address {
         say(format_args!("metrics: http://{address}/metrics"));
     }
@@ -163,11 +145,11 @@ fn exit(document: &WatchDocument) -> Result<Exit, CommandError> {
     }
 }
 
-impl From<FleetError> for CommandError {
-    fn from(error: FleetError) -> CommandError {
+impl From<PrometheusError> for CommandError {
+    fn from(error: PrometheusError) -> CommandError {
         match error {
-            FleetError::Thread(_) => CommandError::unable(error),
-            FleetError::Listen { .. } | FleetError::Textfile(_) => CommandError::usage(error),
+            PrometheusError::Thread(_) => CommandError::unable(error),
+            PrometheusError::Listen { .. } | PrometheusError::Textfile(_) => CommandError::usage(error),
         }
     }
 }

@@ -34,10 +34,10 @@ pub struct OnMachine {
 }
 
 /// With fewer machines, none is odd: there would be no telling which.
-pub const FEWEST: usize = 5;
+pub const MIN_MACHINES: usize = 5;
 
 /// What is this near to the middle is not odd, however much alike the others are.
-const NEAR: f64 = 0.05;
+const NEAR_RATIO: f64 = 0.05;
 
 /// Above this modified Z-score a value counts as an outlier: B. Iglewicz and D. Hoaglin (1993).
 const FAR: f64 = 3.5;
@@ -87,9 +87,9 @@ fn judged(program: String, found: &[Found]) -> Option<ProgramOnMachines> {
 
     let row = |(Found { machine, document, time }, score): (&Found, &f64)| {
         let ratio = time.median / middle;
-        let odd = found.len() >= FEWEST
+        let odd = found.len() >= MIN_MACHINES
             && score.abs() > FAR
-            && (ratio - 1.0).abs() > NEAR
+            && (ratio - 1.0).abs() > NEAR_RATIO
             && stands_apart(time, found.iter().map(|other| &other.time));
         let differs = if odd { facts(typical.document, document) } else { Vec::new() };
         OnMachine { machine: (*machine).to_owned(), time: time.clone(), ratio, odd, differs }

@@ -254,14 +254,17 @@ pub(super) fn interruption(program: &Program) -> SkippedProgram {
 
 /// The line of the log that most likely names the cause: the first that contains `error`, or else the last.
 fn complaint(staging: &Path) -> String {
-    const MOST: usize = 160;
+    const MAX_SHOWN_BYTES: usize = 160;
     let log = fs::read(staging.join(LOG)).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
     let mut lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().find(|line| line.to_ascii_lowercase().contains("error"));
     match first.or_else(|| lines.next_back()) {
         Some(line) => {
-            format!(": {}", line.chars().filter(|c| !c.is_control()).take(MOST).collect::<String>())
+            format!(
+                ": {}",
+                line.chars().filter(|c| !c.is_control()).take(MAX_SHOWN_BYTES).collect::<String>()
+            )
         }
         None => String::new(),
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const MANIFEST: &str = "program.toml";
 
 /// Sources are small. A build tree left in the folder by accident is not.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_FOLDER_BYTES: u64 = 16 << 20;
 
 /// The programs in the subfolders of `root`, sorted by name, and the subfolders without a program. Subfolders whose name
 /// begins with a dot are ignored.
@@ -38,7 +38,7 @@ fn no_program(folder: &Path) -> SkippedProgram {
 fn program(folder: &Path) -> Result<Program, CorpusError> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let mut sources = Vec::new();
-    let mut left = MOST_BYTES;
+    let mut left = MAX_FOLDER_BYTES;
     collect(folder, folder, &mut left, &mut sources)?;
     assemble(sources, &folder.join(MANIFEST).display().to_string(), &name)
 }
@@ -77,7 +77,7 @@ fn collect(
         } else if kind.is_file() {
             *left = left
                 .checked_sub(kind.len())
-                .ok_or_else(|| CorpusError::TooLarge { path: root.to_owned(), limit: MOST_BYTES })?;
+                .ok_or_else(|| CorpusError::TooLarge { path: root.to_owned(), limit: MAX_FOLDER_BYTES })?;
 
             let contents = fs::read(&path).map_err(|cause| unreadable(&path, cause))?;
             let path = path.strip_prefix(root).unwrap_or(&path).to_owned();

@@ -23,7 +23,7 @@ pub mod toolchain;
 pub mod verify;
 
 pub use built::Built;
-pub use entry::Circumstances;
+pub use entry::RunContext;
 pub use error::CorpusError;
 pub use firstbyte_cache::{BuildCache, CacheError};
 pub use manifest::Manifest;

@@ -32,12 +32,12 @@ pub fn verify(built: &Built, manifest: &Manifest, limits: Limits) -> Result<(), 
 
 /// Bytes for a message, escaped and shortened.
 fn shown(bytes: &[u8]) -> String {
-    const MOST: usize = 40;
+    const MAX_SHOWN_BYTES: usize = 40;
     if bytes.is_empty() {
         return "nothing".to_owned();
     }
-    let dots = if bytes.len() > MOST { "…" } else { "" };
-    format!("`{}{dots}`", bytes[..bytes.len().min(MOST)].escape_ascii())
+    let dots = if bytes.len() > MAX_SHOWN_BYTES { "…" } else { "" };
+    format!("`{}{dots}`", bytes[..bytes.len().min(MAX_SHOWN_BYTES)].escape_ascii())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub use super::distribution::{Distribution, PhaseTimes};
-pub use super::head::{FEWEST_BLOCKS, Overhead, Ratio, SCHEMA, Tool, ToolVersion};
+pub use super::head::{MIN_BLOCKS, Overhead, Ratio, SCHEMA, Tool, ToolVersion};
 pub use super::median_counts::MedianCounts;
 
 /// One invocation's results.

@@ -12,7 +12,7 @@ pub struct Conditions {
     /// The processors that it was bound to, ascending; `null` if to none.
     pub cpus: Option<Vec<usize>>,
     /// Where it ran.
-    pub placement: Placement,
+    pub placement: PlacedOn,
     /// What ended a run before the program's own end; `null` if nothing did.
     pub until: Option<EndedBy>,
     /// Its stdin was a file; otherwise it was empty.
@@ -28,7 +28,7 @@ pub struct Conditions {
 /// On which processors a program ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Placement {
+pub enum PlacedOn {
     /// On those that the user chose, together with its launcher.
     Given,
     /// On this one, together with its launcher.

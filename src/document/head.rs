@@ -78,12 +78,12 @@ pub struct Ratio {
 }
 
 /// With fewer blocks than this a ratio says nothing: one disturbed block makes it any number.
-pub const FEWEST_BLOCKS: usize = 4;
+pub const MIN_BLOCKS: usize = 4;
 
 impl Overhead {
     /// There are enough blocks for a figure.
     pub fn is_known(&self) -> bool {
-        self.ratio.pairs >= FEWEST_BLOCKS
+        self.ratio.pairs >= MIN_BLOCKS
     }
 }
 

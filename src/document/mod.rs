@@ -28,8 +28,20 @@ pub mod watch_compare;
 
 pub use bench::Document;
 
+use firstbyte_measure::machine::Machine;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fmt;
+
+/// The facts of a machine, as every document has them.
+pub fn machine_facts(machine: &Machine) -> Value {
+    serde_json::to_value(machine).unwrap_or_default()
+}
+
+/// The facts of this machine.
+pub fn this_machine() -> Value {
+    machine_facts(&Machine::examine())
+}
 
 /// The `kind` of a document: what its rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -56,7 +56,7 @@ pub enum ReadError {
 }
 
 /// A document with a million runs of ten programs has less; a device may have no end.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_DOCUMENT_BYTES: u64 = 1 << 30;
 
 pub fn read(path: &Path) -> Result<Document, ReadError> {
     parse(&text(path)?, path)
@@ -64,7 +64,7 @@ pub fn read(path: &Path) -> Result<Document, ReadError> {
 
 /// The text of a document.
 pub(crate) fn text(path: &Path) -> Result<String, ReadError> {
-    bounded(path, MOST_BYTES).map_err(|cause| ReadError::Unreadable { path: path.to_owned(), cause })
+    bounded(path, MAX_DOCUMENT_BYTES).map_err(|cause| ReadError::Unreadable { path: path.to_owned(), cause })
 }
 
 /// The text of a file that has at most `most` bytes.

@@ -11,10 +11,10 @@ const PAIRS: usize = 20_000;
 /// them (on one machine at 31 and 40 ns, spread by the conversion to nanoseconds). The step is the smallest distance
 /// between two such peaks. A single peak means that the counter is as fine as the nanoseconds in which it is reported.
 pub(super) fn step() -> u64 {
-    let mut counts = [0_u32; LONGEST];
+    let mut counts = [0_u32; MAX_DIFFERENCE_NANOS];
     for _ in 0..PAIRS {
         let first = now();
-        let difference = usize::try_from(now().0.saturating_sub(first.0)).unwrap_or(LONGEST);
+        let difference = usize::try_from(now().0.saturating_sub(first.0)).unwrap_or(MAX_DIFFERENCE_NANOS);
         if let Some(count) = counts.get_mut(difference) {
             *count += 1;
         }
@@ -23,7 +23,7 @@ pub(super) fn step() -> u64 {
 }
 
 /// Longer differences contain an interruption.
-const LONGEST: usize = 400;
+const MAX_DIFFERENCE_NANOS: usize = 400;
 
 /// How far a peak is spread.
 const SPREAD: usize = 3;
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_coarse_counter_has_several_peaks_and_a_fine_one_has_one() {
-        let mut counts = [0; LONGEST];
+        let mut counts = [0; MAX_DIFFERENCE_NANOS];
         for (at, count) in [(29, 100), (30, 900), (31, 400), (39, 300), (40, 4000), (41, 2000)] {
             counts[at] = count;
         }

@@ -7,7 +7,7 @@ use object::{Object, ObjectSection};
 use std::path::Path;
 
 /// The highest processor count that a runtime is given.
-const MOST: usize = 64;
+const MAX_PROCESSORS: usize = 64;
 
 /// One way to limit a program to fewer processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl CpuLimit {
 }
 
 /// 1, 2, 4 … of the available processors, and all of them, by affinity. If the program has a variable of its own, the same
-/// numbers by that, and then twice and more, up to [`MOST`]: what a runtime does on a larger machine.
+/// numbers by that, and then twice and more, up to [`MAX_PROCESSORS`]: what a runtime does on a larger machine.
 pub fn cpu_limits(available: &[usize], executable: &Path) -> Vec<CpuLimit> {
     let all = available.len().max(1);
     let mut counts: Vec<usize> =
@@ -66,7 +66,7 @@ pub fn cpu_limits(available: &[usize], executable: &Path) -> Vec<CpuLimit> {
         variable: None,
     });
     let knob = Knob::of(executable);
-    let beyond = std::iter::successors(Some(2 * all), |n| Some(n * 2)).take_while(|n| *n <= MOST);
+    let beyond = std::iter::successors(Some(2 * all), |n| Some(n * 2)).take_while(|n| *n <= MAX_PROCESSORS);
     let numbers: Vec<usize> = counts.iter().copied().chain(beyond).collect();
     let by_variable = numbers.iter().filter_map(|cpus| {
         let variable = Some(knob.as_ref()?.variable(*cpus));

@@ -3,14 +3,14 @@
 use super::cpu_limits::{CpuLimit, cpu_limits};
 use super::{Effort, FloorError, FloorPlan, allowed_cpus};
 use crate::bench::{
-    Accepted, Aim, Around, Campaign, Counting, Experiment, ExperimentEntry, Measured, Place, Progress,
+    Accepted, Aim, Campaign, Counting, Experiment, ExperimentEntry, Measured, Placement, Progress, RunHooks,
     RunLimit, Series, Tracee,
 };
 use crate::corpus::{Corpus, build_cache, prepare};
 use crate::document::floor::{CpuScaling, Floor, Group, Missing};
 use firstbyte_measure::launch::{Command, CpuSet, Launcher, interrupt};
 use firstbyte_measure::tracer::phases::choose_phases;
-use firstbyte_measure::tracer::{BackendChoice, Setting};
+use firstbyte_measure::tracer::{BackendChoice, RunOptions};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -83,7 +83,7 @@ fn sweep(
     let entries = limits.iter().map(|limit| entry(plan, program, &command, limit));
     let experiment = experiment(plan, entries.collect::<Result<_, _>>()?);
     let mut tracer = choose_phases(BackendChoice::Auto).map_err(FloorError::unable)?.tracer;
-    let Measured { series, ending, .. } = experiment.run(&mut tracer, progress)?;
+    let Measured { series, ending, .. } = experiment.run(&mut *tracer, progress)?;
     if let Some(error) = ending.broken {
         return Err(error.into());
     }
@@ -121,7 +121,7 @@ fn entry(
     let list: Vec<String> = limit.allowed.iter().map(ToString::to_string).collect();
     let cpus: CpuSet = list.join(",").parse().map_err(FloorError::unable)?;
 
-    let setting = Setting { timeout: Some(plan.timeout), ..Setting::default() };
+    let options = RunOptions { timeout: Some(plan.timeout), ..RunOptions::default() };
     Ok(ExperimentEntry {
         series: Series {
             name: format!("{} {}", limit.name(), limit.cpus),
@@ -129,8 +129,8 @@ fn entry(
             accepted: Accepted::SUCCESS,
             ..Series::default()
         },
-        tracee: Tracee { launcher, setting, place: Place::Given(cpus) },
-        around: Around::default(),
+        tracee: Tracee { launcher, options, placement: Placement::Given(cpus) },
+        hooks: RunHooks::default(),
         reread: None,
     })
 }

@@ -10,7 +10,7 @@ use firstbyte_measure::launch::{Command, CpuSet, ExitStatus, Launcher, OutputKin
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::own_folder::OwnFolder;
 use firstbyte_measure::tracer::pipe::PipeTracer;
-use firstbyte_measure::tracer::{EventKind, Recording, Setting, Tracer};
+use firstbyte_measure::tracer::{EventKind, Recording, RunOptions, Tracer};
 use firstbyte_measure::units::Nanos;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub fn empty() -> Floor {
         schema: SCHEMA.to_owned(),
         kind: Kind::Floor,
         tool: Tool::ours(),
-        machine: serde_json::to_value(Machine::examine()).unwrap_or_default(),
+        machine: crate::document::this_machine(),
         partial: false,
         cpu: None,
         overhead: BatchOverhead::default(),
@@ -121,8 +121,9 @@ fn tried(plan: &FloorPlan) -> Result<(UserCommand, Nanos), FloorError> {
     let absolute = std::path::absolute(command.program());
     let executable = absolute.map_err(|error| FloorError::Program(error.to_string()))?;
     let mut launcher = Launcher::new(command)?;
-    let setting = Setting { output: OutputKind::Null, timeout: Some(plan.timeout), ..Setting::default() };
-    let recording = PipeTracer::blind().run(&mut launcher, &setting)?;
+    let options =
+        RunOptions { output: OutputKind::Null, timeout: Some(plan.timeout), ..RunOptions::default() };
+    let recording = PipeTracer::blind().run(&mut launcher, &options)?;
 
     let command = UserCommand { words: plan.command.clone(), executable, limit: plan.timeout };
     if !recording.exit.success() {

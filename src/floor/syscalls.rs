@@ -159,7 +159,7 @@ struct QuietPipe {
 }
 
 /// Fewer than the 4681 texts that fit into a pipe of 64 KiB.
-const MOST_IN_A_PIPE: u32 = 4000;
+const MAX_TEXTS_IN_PIPE: u32 = 4000;
 
 impl Operation for QuietPipe {
     fn prepare(&mut self) -> Result<(), String> {
@@ -179,7 +179,7 @@ impl Operation for QuietPipe {
 fn quiet_pipe() -> Candidate {
     let name = "write to a pipe, nobody waiting";
     let benchmark = WriteSink::pipe().map(|(sink, reader)| {
-        Microbenchmark::new(name, QuietPipe { sink, reader }).at_most(MOST_IN_A_PIPE).with_singles()
+        Microbenchmark::new(name, QuietPipe { sink, reader }).at_most(MAX_TEXTS_IN_PIPE).with_singles()
     });
     offered(
         name,

@@ -2,7 +2,7 @@
 
 use super::ladder::own_rung;
 use super::{Effort, FloorError, Pinned, Survey, calibration};
-use crate::bench::explain::plain_elf;
+use crate::bench::smallest;
 use crate::document::floor::Calibration;
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::own_folder::OwnFolder;
@@ -55,7 +55,7 @@ fn keep(costs: &Calibration, machine: &Machine, replace: bool) -> String {
 fn measured() -> Result<Calibration, FloorError> {
     let folder = OwnFolder::temporary()?;
     let rungs: Vec<_> =
-        plain_elf(folder.path()).map(|path| own_rung("plain ELF", path)).into_iter().collect();
+        smallest::in_folder(folder.path()).map(|path| own_rung("plain ELF", path)).into_iter().collect();
     let pinned = Pinned::to(None)?;
     let survey =
         Survey { rungs: &rungs, folder: folder.path(), other: pinned.other, effort: Effort::Quick, seed: 1 };

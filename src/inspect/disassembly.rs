@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// The longest function that is shown, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_FUNCTION_BYTES: u64 = 1 << 20;
 
 /// One instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -59,7 +59,7 @@ fn function<'d>(file: &object::File<'d>, name: &str) -> Option<(u64, &'d [u8], o
     let next = symbols().filter(|s| s.section_index() == Some(index)).map(|s| s.address());
     let next = next.filter(|&a| a > symbol.address()).min().unwrap_or(end);
     let size = if symbol.size() == 0 { next.saturating_sub(symbol.address()) } else { symbol.size() };
-    let size = size.min(LONGEST).min(end.saturating_sub(symbol.address()));
+    let size = size.min(MAX_FUNCTION_BYTES).min(end.saturating_sub(symbol.address()));
     let code = section.data_range(symbol.address(), size).ok()??;
     Some((symbol.address(), code, index))
 }

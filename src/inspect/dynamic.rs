@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 
 /// The longest name that we read, in bytes (`PATH_MAX`).
-const LONGEST_NAME: u64 = 4096;
+const MAX_NAME_BYTES: u64 = 4096;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Dynamic {
@@ -148,7 +148,7 @@ fn interpret(pairs: &[(u64, u64)], load: ReadBytes<'_, '_>, word: u64) -> Dynami
 }
 
 fn text(load: ReadBytes<'_, '_>, address: u64) -> Option<String> {
-    let bytes = load(address, LONGEST_NAME)?;
+    let bytes = load(address, MAX_NAME_BYTES)?;
     let end = bytes.iter().position(|&b| b == 0)?;
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }

@@ -91,7 +91,7 @@ fn are_one(elf: &Elf, before: &Segment, next: &Segment) -> bool {
 }
 
 /// No more pages than this are looked at, because damaged headers may name any number.
-const MOST: u64 = 1 << 16;
+const MAX_PAGES: u64 = 1 << 16;
 
 impl Touches {
     pub(super) fn new(elf: &Elf) -> Touches {
@@ -136,7 +136,7 @@ impl Touches {
             return;
         }
         let last = from.saturating_add(size - 1) / PAGE;
-        let pages = (from / PAGE..=last).take(usize::try_from(MOST).unwrap_or(usize::MAX));
+        let pages = (from / PAGE..=last).take(usize::try_from(MAX_PAGES).unwrap_or(usize::MAX));
         self.all.extend(pages.map(|page| Touch { page, is_write, is_certain }));
     }
 

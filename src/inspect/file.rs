@@ -16,9 +16,9 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// How many scripts may run each other (`fs/exec.c`: the sixth one gives ELOOP).
-const MOST_SCRIPTS: usize = 5;
+const MAX_SCRIPTS: usize = 5;
 /// How many programs that start others are followed.
-const MOST_LAUNCHERS: usize = 10;
+const MAX_LAUNCHERS: usize = 10;
 
 /// What a file is, and what it needs.
 #[derive(Clone, Debug, Serialize)]
@@ -103,7 +103,7 @@ impl Chain<'_, '_> {
         loop {
             let Some(reached) = self.through_scripts(launch)? else { return Ok(()) };
             let launched = match launcher::launched(&reached.path, &reached.arguments) {
-                Some(launched) if self.launched.len() < MOST_LAUNCHERS => launched,
+                Some(launched) if self.launched.len() < MAX_LAUNCHERS => launched,
                 _ => return self.add_program(&reached),
             };
             let Some(next) = self.add_launcher(&reached, launched)? else { return Ok(()) };
@@ -121,7 +121,7 @@ impl Chain<'_, '_> {
             arguments.splice(0..0, first_line.argument.clone());
             let next = first_line.interpreter.clone();
             self.inspection.scripts.push(Script { path, first_line });
-            if self.inspection.scripts.len() - before > MOST_SCRIPTS {
+            if self.inspection.scripts.len() - before > MAX_SCRIPTS {
                 self.problem("too many scripts run each other, so the kernel refuses (ELOOP)".to_owned());
                 return Ok(None);
             }

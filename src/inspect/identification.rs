@@ -10,7 +10,7 @@ use std::ops::Range;
 /// How many bytes of a file the kernel reads before it decides (`BINPRM_BUF_SIZE`).
 const READ: usize = 256;
 /// The largest size of the program headers that it accepts, in bytes (`load_elf_phdrs`).
-const LONGEST_TABLE: usize = 65_536;
+const MAX_TABLE_BYTES: usize = 65_536;
 
 /// A file with the usual identification bytes of its machine.
 pub(super) struct Repaired {
@@ -115,7 +115,7 @@ fn table(start: &[u8; READ], length: usize, layout: &HeaderLayout) -> Option<Ran
     let end = offset.checked_add(size).filter(|end| *end <= length)?;
     let is_taken = matches!(number(start, 16), elf::ET_EXEC | elf::ET_DYN)
         && usize::from(number(start, layout.header_size)) == layout.size_of_header
-        && (1..=LONGEST_TABLE).contains(&size);
+        && (1..=MAX_TABLE_BYTES).contains(&size);
     is_taken.then_some(offset..end)
 }
 

@@ -9,9 +9,9 @@ use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 /// More libraries than any program has.
-const MOST: usize = 10_000;
+const MAX_LIBRARIES: usize = 10_000;
 /// How many libraries need no more memory than musl asks for first.
-const MOST_KNOWN: usize = 2;
+const MAX_KNOWN_LIBRARIES: usize = 2;
 /// The names that mean the C library itself.
 const OWN_NAMES: [&str; 7] =
     ["libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "libutil.so", "libcrypt.so"];
@@ -80,14 +80,14 @@ impl Course<'_> {
         while let Some(object) = pending.pop_front() {
             let needed = object.elf.dynamic.as_ref().map(|d| d.needed.clone()).unwrap_or_default();
             for name in needed {
-                if self.loading.libraries.len() >= MOST {
+                if self.loading.libraries.len() >= MAX_LIBRARIES {
                     return;
                 }
                 pending.extend(self.add(&object, &name, None, &mut known));
             }
         }
         let mapped = self.loading.libraries.iter().filter(|library| library.elf.is_some()).count();
-        if mapped > MOST_KNOWN {
+        if mapped > MAX_KNOWN_LIBRARIES {
             self.loading.uncertain.push("musl asks for more memory for many libraries".to_owned());
         }
         let names_origin =

@@ -10,26 +10,26 @@ use super::surroundings::Environment;
 use std::path::Path;
 
 /// The largest random distance, in bytes (`arch_align_stack`), and its step.
-const MOST_RANDOM: u64 = 8192;
-const STEP: u64 = 16;
+const MAX_RANDOM_BYTES: u64 = 8192;
+const STEP_BYTES: u64 = 16;
 /// The pairs of the auxiliary vector, with the one that ends it.
-const AUXILIARY: u64 = 21;
+const AUXILIARY_PAIRS: u64 = 21;
 /// The name of the platform and the random bytes.
-const TEXTS: u64 = 7 + 16;
+const FIXED_TEXT_BYTES: u64 = 7 + 16;
 
 /// The faults of one start without arguments.
 pub(super) fn faults(path: &Path, elf: &Elf, environment: &Environment) -> Faults {
     let word = if elf.class == 64 { 8 } else { 4 };
     let name = path.as_os_str().len() as u64 + 1;
     let (variables, bytes) = environment.size();
-    let vectors = word * (1 + 2 + variables + 1 + 2 * AUXILIARY);
+    let vectors = word * (1 + 2 + variables + 1 + 2 * AUXILIARY_PAIRS);
     // from the top of the stack downwards
     let texts = 8 + 2 * name + bytes;
     let populated = texts.div_ceil(PAGE);
-    let places = (0..MOST_RANDOM).step_by(usize::try_from(STEP).unwrap_or(1));
+    let places = (0..MAX_RANDOM_BYTES).step_by(usize::try_from(STEP_BYTES).unwrap_or(1));
     let of_place = |random: u64| {
         let first = (texts + random) / PAGE;
-        let last = (texts + random + TEXTS + vectors) / PAGE;
+        let last = (texts + random + FIXED_TEXT_BYTES + vectors) / PAGE;
         (first..=last).filter(|page| *page >= populated).count() as u64
     };
     let counts: Vec<u64> = places.map(of_place).collect();

@@ -31,7 +31,7 @@ impl Tables<'_, '_> {
     fn chain(&self, first: Option<(u64, u64)>, next: u64) -> Vec<u64> {
         let Some((mut at, count)) = first else { return Vec::new() };
         let mut all = Vec::new();
-        for _ in 0..count.min(MOST) {
+        for _ in 0..count.min(MAX_ENTRIES) {
             all.push(at);
             match self.word(at, next) {
                 Some(distance) if distance > 0 => at = at.wrapping_add(distance),
@@ -54,4 +54,4 @@ impl Tables<'_, '_> {
 }
 
 /// More entries than any file has.
-const MOST: u64 = 4096;
+const MAX_ENTRIES: u64 = 4096;

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The longest file that is read, in bytes.
-const LONGEST: u64 = 2 << 30;
+const MAX_FILE_BYTES: u64 = 2 << 30;
 
 /// What stat(2) says about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl FileView for MachineFiles {
         if !metadata.is_file() {
             return Err(InspectError::NotAFile { path: shown });
         }
-        if metadata.len() > LONGEST {
+        if metadata.len() > MAX_FILE_BYTES {
             return Err(InspectError::TooLarge { path: shown, size: metadata.len() });
         }
         std::fs::read(path).map_err(unreadable)

@@ -26,4 +26,4 @@ extern "C" fn look() {
 // runtime.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOOK: extern "C" fn() = look;
+static AT_START: extern "C" fn() = look;

@@ -6,7 +6,7 @@
 //! of Statistics 17 (1989). The series is treated as a circle, as in D. N. Politis and J. P. Romano, "A Circular
 //! Block-Resampling Procedure for Stationary Data" (1992).
 
-use super::draws::{MOST_DRAWN, median_of_drawn};
+use super::draws::{MAX_DRAWN, median_of_drawn};
 use super::quantile::{median, sorted};
 use fastrand::Rng;
 
@@ -59,10 +59,10 @@ impl InOrder {
     }
 }
 
-/// At most [`MOST_DRAWN`] values that drift as `values` do. If there are more values, these are the medians of groups of
+/// At most [`MAX_DRAWN`] values that drift as `values` do. If there are more values, these are the medians of groups of
 /// neighbours. They scatter no less than the values that they replace.
 fn grouped(values: &[f64]) -> Vec<f64> {
-    let groups = values.chunks(values.len().div_ceil(MOST_DRAWN).max(1));
+    let groups = values.chunks(values.len().div_ceil(MAX_DRAWN).max(1));
     groups.filter_map(|group| median(&sorted(group)?)).collect()
 }
 
@@ -92,11 +92,11 @@ mod tests {
 
     #[test]
     fn more_values_than_are_drawn_keep_their_median_and_their_drift() {
-        let values: Vec<f64> = (0..=3 * MOST_DRAWN).map(|n| n as f64).collect();
-        assert!(grouped(&values).len() <= MOST_DRAWN);
+        let values: Vec<f64> = (0..=3 * MAX_DRAWN).map(|n| n as f64).collect();
+        assert!(grouped(&values).len() <= MAX_DRAWN);
         let all = medians(&values, 50);
-        assert!(all.iter().all(|median| (0.0..3.0 * MOST_DRAWN as f64).contains(median)));
-        assert!(all.iter().any(|median| *median < 1.4 * MOST_DRAWN as f64), "{all:?}");
-        assert!(all.iter().any(|median| *median > 1.6 * MOST_DRAWN as f64), "{all:?}");
+        assert!(all.iter().all(|median| (0.0..3.0 * MAX_DRAWN as f64).contains(median)));
+        assert!(all.iter().any(|median| *median < 1.4 * MAX_DRAWN as f64), "{all:?}");
+        assert!(all.iter().any(|median| *median > 1.6 * MAX_DRAWN as f64), "{all:?}");
     }
 }

@@ -97,7 +97,7 @@ impl Bootstrap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::draws::MOST_DRAWN;
+    use crate::stats::draws::MAX_DRAWN;
 
     #[test]
     fn the_same_seed_gives_the_same_interval_and_another_seed_may_not() {
@@ -134,13 +134,13 @@ mod tests {
     #[test]
     fn many_values_are_resampled_as_fewer_are() {
         let mut rng = Rng::with_seed(9);
-        let values: Vec<f64> = (0..4 * MOST_DRAWN).map(|_| rng.f64()).collect();
+        let values: Vec<f64> = (0..4 * MAX_DRAWN).map(|_| rng.f64()).collect();
         let width = |n: usize| {
             let interval = Bootstrap::default().median_interval(&values[..n]).unwrap();
             assert!(interval.contains(0.5), "{interval:?}");
             (interval.high - interval.low) * (n as f64).sqrt()
         };
-        let (drawn, at_once) = (width(MOST_DRAWN), width(4 * MOST_DRAWN));
+        let (drawn, at_once) = (width(MAX_DRAWN), width(4 * MAX_DRAWN));
         assert!((drawn / at_once - 1.0).abs() < 0.15, "{drawn} and {at_once}");
     }
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// With fewer pairs there is no verdict: by the sign test, n pairs all on one side come about by chance with
 /// probability `2 * 0.5^n`, and 8 is the first n for which that is below 1 %.
-pub const FEWEST_PAIRS: usize = 8;
+pub const MIN_PAIRS: usize = 8;
 
 /// The confidence that a verdict needs. It is above the usual 95 %, because a table contains many comparisons and a
 /// false alarm costs more than a missed 1 %.
@@ -49,7 +49,7 @@ pub struct Comparison {
 impl Comparison {
     /// Judges the new side.
     pub fn verdict(&self) -> Verdict {
-        if self.pairs < FEWEST_PAIRS {
+        if self.pairs < MIN_PAIRS {
             Verdict::CantTell
         } else if self.interval.high < 1.0 {
             Verdict::Faster
@@ -87,7 +87,7 @@ fn log_interval(logs: &[f64], center: f64, bootstrap: Bootstrap) -> Option<Inter
 }
 
 /// [`paired`] as verdicts need it: the interval has a confidence of [`CONFIDENCE`] for any number of pairs and any
-/// distribution of their ratios, see [`super::order`]. With fewer than [`FEWEST_PAIRS`] it is the range of the ratios.
+/// distribution of their ratios, see [`super::order`]. With fewer than [`MIN_PAIRS`] it is the range of the ratios.
 pub fn judge(old: &[f64], new: &[f64]) -> Option<Comparison> {
     let (logs, center) = log_ratios(old, new)?;
     let interval = order::median_interval(&sorted(&logs)?, CONFIDENCE)?;

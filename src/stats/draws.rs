@@ -4,12 +4,12 @@ use super::quantile::quantile;
 use fastrand::Rng;
 
 /// A resample of more values than this is not drawn value by value, because a million runs would take minutes.
-pub(super) const MOST_DRAWN: usize = 10_000;
+pub(super) const MAX_DRAWN: usize = 10_000;
 
 /// The median of as many draws with replacement as there are values. Counting how often each was drawn avoids sorting
 /// every resample.
 pub(super) fn resampled(ascending: &[f64], times_drawn: &mut [u32], rng: &mut Rng) -> f64 {
-    if ascending.len() > MOST_DRAWN {
+    if ascending.len() > MAX_DRAWN {
         return of_many(ascending, rng);
     }
     times_drawn.fill(0);

@@ -9,7 +9,7 @@ use crate::corpus::{PrepareOptions, PrepareStep, Program, build_cache, prepare_a
 use crate::document::bench::{Skipped, Tool};
 use crate::document::throughput::{Throughput, ThroughputDocument, WrongOutput};
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::machine::Machine;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub fn measure(
     progress: &mut dyn Progress,
 ) -> Result<ThroughputDocument, ExperimentError> {
     let (designs, skipped) = plan.designs(building)?;
-    let machine = serde_json::to_value(Machine::examine()).unwrap_or_default();
+    let machine = crate::document::this_machine();
     let mut document =
         ThroughputDocument { skipped, ..ThroughputDocument::new(Tool::ours(), machine, BASELINE) };
     if interrupt::interrupted().is_some() {

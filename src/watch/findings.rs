@@ -7,7 +7,7 @@ use firstbyte_measure::units::Nanos;
 use std::io;
 
 /// The largest number of findings of one rule.
-const MOST: usize = 5;
+const MAX_FINDINGS: usize = 5;
 
 /// What happened less often is not worth a finding.
 const OFTEN: u64 = 10;
@@ -23,7 +23,7 @@ pub(super) fn findings(tally: &Tally) -> Vec<WatchFinding> {
         let programs = tally.programs.listed_ones();
         let mut found: Vec<WatchFinding> = programs.flat_map(rule).collect();
         rank(&mut found);
-        found.truncate(MOST);
+        found.truncate(MAX_FINDINGS);
         found
     };
     let mut all: Vec<WatchFinding> = RULES.iter().flat_map(of_rule).collect();

@@ -4,6 +4,7 @@ use super::command_lines::CommandLines;
 use super::starts::{Collector, WantedStarts};
 use super::summary::{Frame, document, timeline};
 use super::tally::Tally;
+use crate::document::machine_facts;
 use crate::document::watch::{WatchDocument, WatchTimeline};
 use firstbyte_measure::clock;
 use firstbyte_measure::launch::{Command, LaunchError, interrupt};
@@ -62,23 +63,23 @@ pub enum WatchError {
 }
 
 /// How often we take what was observed, and how often while it is much.
-const LOOK: Duration = Duration::from_millis(20);
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const BUSY_POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// An event takes less than this in the kernel's buffer, unless its command line is long.
 const EVENT: u64 = 640;
 
 /// How long we wait for the records of processes that are ending.
-const SETTLING: Duration = Duration::from_secs(1);
+const SETTLING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The smallest and the largest buffer of the kernel.
 const RING: [u64; 2] = [1 << 18, 1 << 28];
 
 /// More programs than this are never in execution: the kernel side has room for half as many.
-const MANY: usize = 65_536;
+const MAX_EXECUTING: usize = 65_536;
 
 /// After this many signals the command is left alone: it does not end.
-const PATIENCE: u32 = 2;
+const MAX_SIGNALS: u32 = 2;
 
 /// Why the critical path is not known.
 const WAITS_UNSEEN: &str = "ptrace does not show who waits for whom";
@@ -158,12 +159,12 @@ impl Watch {
             starts.follow_next_child();
         }
         let mut running = self.watcher.start(command, plan.stdout_to_stderr)?;
-        let mut pause = LOOK;
+        let mut pause = POLL_INTERVAL;
         let ended = loop {
             let ended = running.wait(pause).map_err(WatchError::Status)?;
             pause = self.take();
             self.show(audience, SCOPE, begun);
-            if ended.is_some() || interrupt::count() >= PATIENCE {
+            if ended.is_some() || interrupt::count() >= MAX_SIGNALS {
                 break ended;
             }
         };
@@ -183,7 +184,7 @@ impl Watch {
     }
 
     fn machine(&mut self, words: &str, duration: Option<Duration>, audience: &mut dyn Audience) -> Frame {
-        let (begun, mut pause) = (Instant::now(), LOOK);
+        let (begun, mut pause) = (Instant::now(), POLL_INTERVAL);
         let is_over = || duration.is_some_and(|limit| begun.elapsed() >= limit);
         while !is_over() && interrupt::interrupted().is_none() {
             std::thread::sleep(pause);
@@ -224,24 +225,24 @@ impl Watch {
         }
         self.forget_the_lost();
         let soon = self.starts.as_mut().is_some_and(Collector::look);
-        if soon || events.len() as u64 > self.much { LOOK_AGAIN } else { LOOK }
+        if soon || events.len() as u64 > self.much { BUSY_POLL_INTERVAL } else { POLL_INTERVAL }
     }
 
     /// Programs whose ends were lost would otherwise stay, and a watch may run for months.
     fn forget_the_lost(&mut self) {
-        if self.tally.in_execution() > MANY {
+        if self.tally.in_execution() > MAX_EXECUTING {
             self.tally.keep_only(&self.watcher.running().iter().map(|running| running.pid).collect());
         }
     }
 
     fn results(mut self, frame: Frame, machine: Option<JoinHandle<Machine>>) -> Watched {
-        while self.watcher.is_needed() && interrupt::count() < PATIENCE {
-            std::thread::sleep(LOOK);
+        while self.watcher.is_needed() && interrupt::count() < MAX_SIGNALS {
+            std::thread::sleep(POLL_INTERVAL);
             self.take();
         }
-        let until = Instant::now() + SETTLING;
+        let until = Instant::now() + SETTLING_TIMEOUT;
         while self.watcher.is_one_exiting() && Instant::now() < until {
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(BUSY_POLL_INTERVAL);
             self.take();
         }
         self.take();
@@ -251,7 +252,7 @@ impl Watch {
         self.tally.finish();
         let frame = Frame { lost: self.watcher.lost(), ..frame };
         let machine = machine.and_then(|machine| machine.join().ok()).unwrap_or_else(Machine::examine);
-        let machine = serde_json::to_value(machine).unwrap_or_default();
+        let machine = machine_facts(&machine);
         Watched {
             document: document(&self.tally, frame, machine),
             timeline: timeline(&self.tally),

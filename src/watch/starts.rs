@@ -7,7 +7,7 @@ use firstbyte_measure::tracer::watcher::attach_starts;
 use std::time::Duration;
 
 /// A start that takes longer is not explained. The next one would have to wait for its end.
-const LONGEST: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which starts are wanted.
 #[derive(Clone, Debug)]
@@ -33,9 +33,13 @@ impl Collector {
     /// `memory`: in bytes, for all starts together.
     pub(super) fn attach(wanted: &WantedStarts, memory: u64) -> Result<Collector, ChooseError> {
         let WantedStarts { program, every, most } = wanted.clone();
-        let traced =
-            TracedStarts { program: program.clone(), every, longest: LONGEST, ..TracedStarts::default() };
-        let attached = attach_starts(StartsPlan { program, every, memory, longest: LONGEST })?;
+        let traced = TracedStarts {
+            program: program.clone(),
+            every,
+            longest: START_TIMEOUT,
+            ..TracedStarts::default()
+        };
+        let attached = attach_starts(StartsPlan { program, every, memory, longest: START_TIMEOUT })?;
         Ok(Collector { tracer: attached, most, memory, traced })
     }
 

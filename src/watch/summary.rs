@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The largest number of command lines of one program.
-const MOST_COMMAND_LINES: usize = 10;
+const MAX_COMMAND_LINES: usize = 10;
 
 /// What the document says besides what was observed of programs.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ fn command_lines(program: &Program) -> Vec<WatchCommandLine> {
     lines.sort_by(|a, b| {
         (b.lifetime_ns, b.execs).cmp(&(a.lifetime_ns, a.execs)).then_with(|| a.command.cmp(&b.command))
     });
-    lines.truncate(MOST_COMMAND_LINES);
+    lines.truncate(MAX_COMMAND_LINES);
     lines
 }
 

@@ -329,7 +329,7 @@ fn an_execution_whose_record_ends_before_it_began_has_no_duration() {
 /// Sums stop at the largest value, so that one damaged record damages nothing else.
 #[test]
 fn times_that_no_watch_can_have_seen_do_not_wrap_around() {
-    const LONGEST: Nanos = Nanos(u64::MAX);
+    const MAX_TIME: Nanos = Nanos(u64::MAX);
     let (one, two) = (run(1, 0), run(2, 0));
     let long = |of: ProgramRun, forked: bool| {
         WatchEvent::Ended(EndedProgram {
@@ -337,11 +337,11 @@ fn times_that_no_watch_can_have_seen_do_not_wrap_around() {
             entered: (!forked).then_some(of.entered),
             by: Some(one),
             forked: Some(Nanos(0)),
-            returned: Some(LONGEST),
-            first_output: Some(LONGEST),
+            returned: Some(MAX_TIME),
+            first_output: Some(MAX_TIME),
             awaited: None,
-            at: LONGEST,
-            cpu: LONGEST,
+            at: MAX_TIME,
+            cpu: MAX_TIME,
             how: EXITED,
         })
     };

@@ -32,7 +32,7 @@ const SECTIONS: [&str; 10] = [
 ];
 
 /// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const BROWSER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A page in its own browser, and the browser's complaints.
 struct Opened {
@@ -93,9 +93,9 @@ fn open_page_in(folder: tempfile::TempDir) -> Option<Opened> {
         ..LaunchOptions::default()
     };
     let browser = started(&options);
-    browser.set_default_timeout(PATIENCE);
+    browser.set_default_timeout(BROWSER_TIMEOUT);
     let tab = browser.new_tab().unwrap();
-    tab.set_default_timeout(PATIENCE);
+    tab.set_default_timeout(BROWSER_TIMEOUT);
     let complaints = listen(&tab);
     tab.navigate_to(&format!("file://{}/page.html", folder.path().display())).unwrap();
     tab.wait_for_element("html[data-complete]").unwrap();
@@ -147,7 +147,7 @@ impl Opened {
     #[track_caller]
     fn becomes<T: PartialEq + std::fmt::Debug>(&self, value: impl Fn() -> T, wanted: &T) {
         let began = Instant::now();
-        while value() != *wanted && began.elapsed() < PATIENCE {
+        while value() != *wanted && began.elapsed() < BROWSER_TIMEOUT {
             self.next_frame();
         }
         assert_eq!(value(), *wanted);

@@ -7,22 +7,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Every room, from the top, and the rooms that it may use. A room is a module of `src/` or one of our crates.
-const ROOMS: [(&str, &str); 24] = [
+const ROOMS: [(&str, &str); 25] = [
     ("main", "cli commands output measure"),
     (
         "commands",
-        "cli report budget comparison claims floor throughput watch fleet account doctor corpus bench document inspect output measure cc elf",
+        "cli report budget comparison claims floor throughput watch prometheus tracing analysis doctor corpus bench document inspect output measure cc elf",
     ),
-    ("cli", "report budget floor throughput watch fleet bench document output measure elf"),
-    ("report", "comparison claims account document inspect stats output measure elf"),
+    (
+        "cli",
+        "report budget floor throughput watch prometheus tracing analysis bench document output measure elf",
+    ),
+    ("report", "comparison claims analysis document inspect stats output measure elf"),
     ("budget", "document measure"),
     ("comparison", "document output stats"),
     ("claims", "floor throughput corpus bench document inspect stats measure cc elf"),
     ("floor", "corpus bench document inspect stats measure elf cache"),
     ("throughput", "corpus bench document measure"),
     ("watch", "document stats measure"),
-    ("fleet", "document output"),
-    ("account", "bench document inspect stats measure"),
+    ("prometheus", "document output"),
+    ("tracing", "analysis bench document measure"),
+    ("analysis", "bench document inspect stats measure"),
     ("doctor", "corpus document measure"),
     ("corpus", "bench document measure elf cache"),
     ("bench", "document stats output measure elf cache"),
@@ -42,7 +46,7 @@ const UNSAFE: [&str; 4] = ["measure", "floor", "throughput", "output"];
 
 /// The rooms that start no program and observe none.
 const STARTS_NOTHING: [&str; 9] =
-    ["report", "fleet", "budget", "comparison", "account", "document", "stats", "output", "elf"];
+    ["report", "prometheus", "budget", "comparison", "analysis", "document", "stats", "output", "elf"];
 
 /// The names that start or observe a program. The rest of `launch` and `tracer` is vocabulary.
 const STARTING: [&str; 9] = [

@@ -1,7 +1,7 @@
 //! The BPF backend: the same tracees as the other backends, and events that only BPF can lose or see.
 
 use crate::support::skipped;
-use crate::tracees::{CASES, HELLO, PIPE_CASES, check_table, last_output, launcher, setting};
+use crate::tracees::{CASES, HELLO, PIPE_CASES, check_table, last_output, launcher, options};
 use firstbyte::bench::{Accepted, validity};
 use firstbyte_measure::arch::IO_URING_BASE;
 use firstbyte_measure::launch::wait::{Killed, Watch};
@@ -9,7 +9,7 @@ use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, Until
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::bpf::{BpfFull, BpfPhases, DEFAULT_RING, LARGE_RING};
 use firstbyte_measure::tracer::full::choose_full;
-use firstbyte_measure::tracer::{BackendChoice, EventKind, Recording, Setting, Tracer};
+use firstbyte_measure::tracer::{BackendChoice, EventKind, Recording, RunOptions, Tracer};
 use std::time::Duration;
 
 /// An attached tracer; `None`, and reported as skipped, if the kernel or our privileges do not allow it.
@@ -52,7 +52,7 @@ fn io_uring_writes_are_output() {
     let (Some(mut tracer), Some(mut launcher)) = (tracer(DEFAULT_RING), launcher("uring.c", &[])) else {
         return;
     };
-    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let recording = tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     if recording.exit == ExitStatus::Code(77) {
         return skipped("the kernel refuses io_uring");
     }
@@ -71,14 +71,14 @@ fn lost_events_are_counted_and_reject_the_run() {
     else {
         return;
     };
-    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let recording = tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     assert!(recording.lost > 0, "a ring of one page has no room for 4000 events");
     let rejected = validity::sample(&recording, Accepted::SUCCESS).unwrap_err();
     let expected = format!("the tracer lost {} events (--backend ptrace loses none)", recording.lost);
     assert_eq!(rejected, expected);
     // The next run is not affected.
     let Some(mut plain) = launcher_of("writer.c") else { return };
-    let recording = tracer.run(&mut plain, &setting(OutputKind::Pipe)).unwrap();
+    let recording = tracer.run(&mut plain, &options(OutputKind::Pipe)).unwrap();
     assert_eq!((recording.lost, recording.output.head.as_slice()), (0, HELLO));
 }
 
@@ -93,7 +93,7 @@ fn two_hundred_threads_lose_nothing_with_the_default_ring() {
     else {
         return;
     };
-    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let recording = tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     assert_eq!(recording.lost, 0);
     assert_eq!(Timeline::of(&recording).unwrap().threads, 201);
 }
@@ -107,7 +107,7 @@ fn twenty_thousand_processes_lose_nothing() {
     else {
         return;
     };
-    let mut run = || tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let mut run = || tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     let complete = (0..4).map(|_| run()).find(|recording| recording.lost == 0).expect("one without a loss");
     assert_eq!(complete.output.head.as_slice(), HELLO);
     assert_eq!(Timeline::of(&complete).unwrap().processes, 20_001);
@@ -122,7 +122,7 @@ fn after_lost_events_nobody_is_killed_who_has_ended() {
     else {
         return;
     };
-    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let recording = tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     assert!(recording.lost > 0, "a ring of one page has no room for 4000 events");
     assert!(!recording.left_behind, "nobody was left, so nobody was killed");
 }
@@ -130,7 +130,7 @@ fn after_lost_events_nobody_is_killed_who_has_ended() {
 #[test]
 fn a_program_that_stops_itself_or_hangs_is_killed_with_its_tree() {
     let Some(mut tracer) = tracer(DEFAULT_RING) else { return };
-    let limit = Setting { timeout: Some(Duration::from_millis(200)), ..Setting::default() };
+    let limit = RunOptions { timeout: Some(Duration::from_millis(200)), ..RunOptions::default() };
     for (how, killed) in [
         ("stop", Killed::Stopped(libc::SIGSTOP)),
         ("hang", Killed::TimedOut),
@@ -138,8 +138,8 @@ fn a_program_that_stops_itself_or_hangs_is_killed_with_its_tree() {
         ("hang-elsewhere", Killed::TimedOut),
     ] {
         let Some(mut launcher) = launcher("writer.c", &[how]) else { return };
-        let setting = if how == "stop" { setting(OutputKind::Pipe) } else { limit.clone() };
-        let recording = tracer.run(&mut launcher, &setting).unwrap();
+        let options = if how == "stop" { options(OutputKind::Pipe) } else { limit.clone() };
+        let recording = tracer.run(&mut launcher, &options).unwrap();
         assert_eq!(recording.killed, Some(killed), "{how}");
         assert_gone(&recording);
     }
@@ -166,7 +166,7 @@ fn a_chain_of_execs_names_each_program() {
         return skipped("there is no env");
     };
     let mut launcher = Launcher::new(command).unwrap();
-    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let recording = tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     let names: Vec<_> = recording
         .events
         .iter()
@@ -185,7 +185,7 @@ fn writes_of_others_to_the_same_device_are_not_the_tracees_output() {
     else {
         return;
     };
-    let recording = tracer.run(&mut launcher, &setting(OutputKind::Null)).unwrap();
+    let recording = tracer.run(&mut launcher, &options(OutputKind::Null)).unwrap();
     assert_eq!(last_output(&recording), (1, 12));
 }
 
@@ -197,8 +197,8 @@ fn a_file_that_replaces_stdout_is_not_our_stdout() {
     };
     // The text is searched for from the start, as in any run until a text.
     let never = Some(Until::Text(b"never"[..].into()));
-    let setting = Setting { until: never, ..setting(OutputKind::Pipe) };
-    let recording = tracer.run(&mut launcher, &setting).unwrap();
+    let options = RunOptions { until: never, ..options(OutputKind::Pipe) };
+    let recording = tracer.run(&mut launcher, &options).unwrap();
     assert_eq!((recording.exit, last_output(&recording)), (ExitStatus::SUCCESS, (0, 0)));
 }
 
@@ -208,7 +208,7 @@ fn a_program_that_fills_its_pipe_is_read_while_it_writes_from_the_next_run_on() 
     for (arguments, watch) in [(&["write"][..], Watch::Exit), (&["bulk", "1"], Watch::Arrival)] {
         let Some(mut launcher) = launcher("writer.c", arguments) else { return };
         assert_eq!(launcher.watch(), Watch::Exit);
-        tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+        tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
         assert_eq!(launcher.watch(), watch, "{arguments:?}");
     }
 }
@@ -218,7 +218,7 @@ fn attaching_and_detaching_repeatedly_is_harmless() {
     let Some(mut tracer) = tracer(DEFAULT_RING) else { return };
     let Some(mut launcher) = launcher_of("writer.c") else { return };
     for _ in 0..3 {
-        let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+        let recording = tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
         assert!(Timeline::of(&recording).unwrap().phases.is_some());
         tracer.detach().unwrap();
         assert!(tracer.attached().is_empty());
@@ -231,7 +231,7 @@ fn a_recording_survives_a_round_trip_through_json() {
     let (Some(mut tracer), Some(mut launcher)) = (tracer(DEFAULT_RING), launcher_of("writer.c")) else {
         return;
     };
-    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let recording = tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     let text = serde_json::to_string(&recording).unwrap();
     assert_eq!(serde_json::from_str::<Recording>(&text).unwrap(), recording);
 }
@@ -246,7 +246,7 @@ fn the_full_tracer_sees_faults_and_knows_what_an_event_costs() {
     assert!(tracer.event_costs().unwrap().is_some());
 
     tracer.attach().unwrap();
-    let recording = tracer.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let recording = tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     let faults = recording.events.iter().filter(|event| matches!(event.kind, EventKind::Fault(_))).count();
     assert_eq!(tracer.sees_faults(), faults > 0, "{faults} faults");
     let mut ptrace = choose_full(BackendChoice::Ptrace, None).unwrap().tracer;

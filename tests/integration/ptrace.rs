@@ -1,17 +1,17 @@
 //! The ptrace backend: phases behind a seccomp filter, and the counting pass.
 
 use crate::support::{copy_executable, skipped, wait_until, with_default_signal, write_executable};
-use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, setting};
+use crate::tracees::{self, CASES, HELLO, PIPE_CASES, check_table, launcher, options};
 use firstbyte_measure::Counts;
 use firstbyte_measure::launch::wait::Killed;
 use firstbyte_measure::launch::{Command, ExitStatus, LaunchError, Launcher, OutputKind, Watch};
 use firstbyte_measure::tracer::ptrace::{PtraceFull, PtracePhases, count};
-use firstbyte_measure::tracer::{Abi, EventKind, Recording, Setting, Syscall, Tracer};
+use firstbyte_measure::tracer::{Abi, EventKind, Recording, RunOptions, Syscall, Tracer};
 use std::path::Path;
 use std::time::Duration;
 
-fn run(launcher: &mut Launcher, setting: &Setting) -> Recording {
-    PtracePhases::new().run(launcher, setting).unwrap()
+fn run(launcher: &mut Launcher, options: &RunOptions) -> Recording {
+    PtracePhases::new().run(launcher, options).unwrap()
 }
 
 fn writer(arguments: &[&str]) -> Option<Launcher> {
@@ -49,8 +49,8 @@ impl Tracer for Counter {
         firstbyte_measure::tracer::Backend::Ptrace
     }
 
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        count(launcher, setting).map(|(_, recording)| recording)
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
+        count(launcher, options).map(|(_, recording)| recording)
     }
 }
 
@@ -66,7 +66,7 @@ fn a_32_bit_call_gets_its_name_from_the_32_bit_table() {
         [("int80.S", Abi::Compat, 4), ("mixed_calls.S", Abi::Compat, 4), ("three_calls.S", Abi::Native, 1)]
     {
         let Some(mut launcher) = launcher(source, &[]) else { continue };
-        let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+        let recording = run(&mut launcher, &options(OutputKind::Pipe));
         let call = Syscall { abi, number };
         assert!(recording.events.iter().any(|e| e.kind == EventKind::OutputEnter { call }), "{source}");
     }
@@ -76,7 +76,7 @@ fn a_32_bit_call_gets_its_name_from_the_32_bit_table() {
 fn a_chain_of_execs_names_each_program() {
     let Ok(command) = Command::new(&["env", "env", "true"]) else { return skipped("there is no env") };
     let mut launcher = Launcher::new(command).unwrap();
-    let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+    let recording = run(&mut launcher, &options(OutputKind::Pipe));
     let names: Vec<String> = recording
         .events
         .iter()
@@ -86,13 +86,13 @@ fn a_chain_of_execs_names_each_program() {
         })
         .collect();
     assert_eq!(names, ["env", "env", "true"]);
-    assert_eq!(count(&mut launcher, &setting(OutputKind::Pipe)).unwrap().0.execs, 3);
+    assert_eq!(count(&mut launcher, &options(OutputKind::Pipe)).unwrap().0.execs, 3);
 }
 
 #[test]
 fn a_tracee_that_fails_to_trace_continues() {
     let Some(mut launcher) = writer(&["traceme"]) else { return };
-    let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+    let recording = run(&mut launcher, &options(OutputKind::Pipe));
     assert_eq!(recording.exit, ExitStatus::SUCCESS);
     assert_eq!(recording.output.head, HELLO);
 }
@@ -100,14 +100,14 @@ fn a_tracee_that_fails_to_trace_continues() {
 #[test]
 fn a_tracee_that_stops_itself_is_killed_and_reported() {
     let Some(mut launcher) = writer(&["stop"]) else { return };
-    let recording = run(&mut launcher, &Setting::default());
+    let recording = run(&mut launcher, &RunOptions::default());
     assert_eq!(recording.killed, Some(Killed::Stopped(libc::SIGSTOP)));
     assert_eq!(recording.exit, ExitStatus::Signal(libc::SIGKILL));
 }
 
 #[test]
 fn a_tracee_that_hangs_is_killed_with_its_whole_tree() {
-    let limit = Setting { timeout: Some(Duration::from_millis(200)), ..Setting::default() };
+    let limit = RunOptions { timeout: Some(Duration::from_millis(200)), ..RunOptions::default() };
     for how in ["hang", "hang-tree"] {
         let Some(mut launcher) = writer(&[how]) else { return };
         for recording in [run(&mut launcher, &limit), count(&mut launcher, &limit).unwrap().1] {
@@ -123,11 +123,11 @@ fn a_tracee_that_hangs_is_killed_with_its_whole_tree() {
 fn a_tracee_that_exits_while_it_creates_a_thread_is_followed_to_its_end() {
     for (killed, exit) in [("0", ExitStatus::SUCCESS), ("1", ExitStatus::Signal(libc::SIGKILL))] {
         let Some(mut launcher) = writer(&["exit-amid-threads", killed]) else { return };
-        let setting = setting(OutputKind::Pipe);
+        let options = options(OutputKind::Pipe);
         for _ in 0..20 {
-            let phases = run(&mut launcher, &setting);
-            let counted = count(&mut launcher, &setting).unwrap().1;
-            let whole = PtraceFull.run(&mut launcher, &setting).unwrap();
+            let phases = run(&mut launcher, &options);
+            let counted = count(&mut launcher, &options).unwrap().1;
+            let whole = PtraceFull.run(&mut launcher, &options).unwrap();
             for recording in [phases, counted, whole] {
                 assert_eq!((recording.killed, recording.exit), (None, exit));
                 assert_gone(&recording);
@@ -139,7 +139,7 @@ fn a_tracee_that_exits_while_it_creates_a_thread_is_followed_to_its_end() {
 #[test]
 fn a_daemon_does_not_outlive_the_run() {
     let Some(mut launcher) = writer(&["daemon"]) else { return };
-    let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+    let recording = run(&mut launcher, &options(OutputKind::Pipe));
     assert!(recording.left_behind);
     assert_gone(&recording);
 }
@@ -177,10 +177,10 @@ fn a_program_that_may_not_be_read_is_still_traced() {
     }
     let mut launcher = Launcher::new(Command::new(&[&closed]).unwrap()).unwrap();
     for output in [OutputKind::Pipe, OutputKind::Null] {
-        let recording = run(&mut launcher, &setting(output));
+        let recording = run(&mut launcher, &options(output));
         assert_eq!(tracees::last_output(&recording), (1, 12), "{output:?}");
     }
-    let (counts, _) = count(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let (counts, _) = count(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     assert_eq!((counts.syscalls, counts.writes), (3, 1));
 }
 
@@ -190,12 +190,12 @@ fn a_failed_exec_is_an_error_that_says_why() {
     let script = folder.path().join("script");
     write_executable(&script, "#!/nonexistent/interpreter\n", 0o755);
     let mut launcher = Launcher::new(Command::new(&[&script]).unwrap()).unwrap();
-    let counted = count(&mut launcher, &Setting::default()).map(|(_, recording)| recording);
-    for answer in [PtracePhases::new().run(&mut launcher, &Setting::default()), counted] {
+    let counted = count(&mut launcher, &RunOptions::default()).map(|(_, recording)| recording);
+    for answer in [PtracePhases::new().run(&mut launcher, &RunOptions::default()), counted] {
         assert!(matches!(answer, Err(LaunchError::MissingInterpreter { .. })), "{answer:?}");
     }
     launcher.set_cpus(&"1023".parse().unwrap());
-    let answer = PtracePhases::new().run(&mut launcher, &Setting::default());
+    let answer = PtracePhases::new().run(&mut launcher, &RunOptions::default());
     assert!(matches!(answer, Err(LaunchError::Step { step: "sched_setaffinity", .. })), "{answer:?}");
 }
 
@@ -203,14 +203,14 @@ fn a_failed_exec_is_an_error_that_says_why() {
 fn a_program_can_be_traced_while_other_threads_have_children_of_their_own() {
     let Some(mut launcher) = writer(&["fork"]) else { return };
     let mut other = std::process::Command::new("sleep").arg("0").spawn().unwrap();
-    let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+    let recording = run(&mut launcher, &options(OutputKind::Pipe));
     assert_eq!(recording.exit, ExitStatus::SUCCESS);
     assert!(other.wait().unwrap().success(), "its status was not taken away");
 }
 
 fn counts(source: &str, arguments: &[&str]) -> Option<Counts> {
     let mut launcher = launcher(source, arguments)?;
-    let (counts, recording) = count(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let (counts, recording) = count(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     assert_eq!(recording.exit, ExitStatus::SUCCESS, "{source} {arguments:?}");
     Some(counts)
 }
@@ -286,12 +286,12 @@ fn a_program_that_fills_its_pipe_is_read_while_it_writes_from_the_second_run_on(
     let Some(mut launcher) = writer(&["bulk", "1"]) else { return };
     assert_eq!(launcher.watch(), Watch::Exit);
     for _ in 0..2 {
-        let recording = run(&mut launcher, &setting(OutputKind::Pipe));
+        let recording = run(&mut launcher, &options(OutputKind::Pipe));
         assert_eq!((recording.exit, recording.output.bytes), (ExitStatus::SUCCESS, Some(1 << 20)));
         assert_eq!(launcher.watch(), Watch::Arrival);
     }
     let Some(mut launcher) = writer(&["write"]) else { return };
-    run(&mut launcher, &setting(OutputKind::Pipe));
+    run(&mut launcher, &options(OutputKind::Pipe));
     assert_eq!(launcher.watch(), Watch::Exit, "one line does not fill a pipe");
 }
 
@@ -340,7 +340,7 @@ fn the_number_of_page_faults_equals_that_of_perf() {
         for (name, value) in perf_environment() {
             launcher.set_variable(&name, value.as_ref());
         }
-        let mut counted = || count(&mut launcher, &setting(OutputKind::Pipe)).unwrap().0.page_faults;
+        let mut counted = || count(&mut launcher, &options(OutputKind::Pipe)).unwrap().0.page_faults;
         let fewest = (0..RUNS_OF_FAULTS).map(|_| counted()).min().unwrap();
         assert_eq!(fewest, faults, "{source} {arguments:?}");
     }
@@ -393,7 +393,7 @@ fn a_run_that_is_ended_from_outside() {
     }
     firstbyte_measure::launch::interrupt::catch_signals();
     let mut launcher = writer(&["hang-tree"]).unwrap();
-    let answer = PtracePhases::new().run(&mut launcher, &Setting::default());
+    let answer = PtracePhases::new().run(&mut launcher, &RunOptions::default());
     assert!(matches!(answer, Err(LaunchError::Interrupted)), "{answer:?}");
 }
 
@@ -462,14 +462,14 @@ fn a_tracer_that_may_not_be_traced_can_trace() {
     for arguments in [&["write"][..], &["fork"]] {
         let Some(mut launcher) = writer(arguments) else { return };
         for output in [OutputKind::Pipe, OutputKind::Null] {
-            assert_eq!(tracees::last_output(&run(&mut launcher, &setting(output))), (1, 12));
+            assert_eq!(tracees::last_output(&run(&mut launcher, &options(output))), (1, 12));
         }
-        let (counts, _) = count(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+        let (counts, _) = count(&mut launcher, &options(OutputKind::Pipe)).unwrap();
         assert_eq!(counts.writes, 1);
     }
     let mut missing = Launcher::new(Command::new(&["true"]).unwrap()).unwrap();
     missing.set_cpus(&"1023".parse().unwrap());
-    let answer = PtracePhases::new().run(&mut missing, &Setting::default());
+    let answer = PtracePhases::new().run(&mut missing, &RunOptions::default());
     assert!(matches!(answer, Err(LaunchError::Step { step: "sched_setaffinity", .. })), "{answer:?}");
 }
 

@@ -1,10 +1,10 @@
 //! Many runs in one process: nothing grows. `make soak` makes a million of them, and this test suite a few.
 
 use crate::support::skipped;
-use crate::tracees::setting;
+use crate::tracees::options;
 use firstbyte_measure::launch::{Command, Launcher, OutputKind};
 use firstbyte_measure::tracer::phases::choose_phases;
-use firstbyte_measure::tracer::{BackendChoice, Setting, Tracer};
+use firstbyte_measure::tracer::{BackendChoice, RunOptions, Tracer};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -95,10 +95,10 @@ fn memory_kib() -> u64 {
 
 fn is_flat(tracer: &mut dyn Tracer, words: &[&str], runs: u64) {
     let mut launcher = Launcher::new(Command::new(words).unwrap()).unwrap();
-    let setting = Setting { timeout: Some(LIMIT), ..setting(OutputKind::Pipe) };
+    let options = RunOptions { timeout: Some(LIMIT), ..options(OutputKind::Pipe) };
     let mut run = |count: u64| {
         for _ in 0..count {
-            let recording = tracer.run(&mut launcher, &setting).unwrap();
+            let recording = tracer.run(&mut launcher, &options).unwrap();
             assert_eq!((recording.exit.success(), recording.lost), (true, 0), "{words:?}");
         }
     };
@@ -123,7 +123,7 @@ fn soak() {
 
     // the attendant of this thread is started by the first run, and stays
     let mut pipe = choose_phases(BackendChoice::Pipe).unwrap().tracer;
-    is_flat(&mut pipe, &[hello.to_str().unwrap()], 1);
+    is_flat(&mut *pipe, &[hello.to_str().unwrap()], 1);
     drop(pipe);
 
     let begun = State::now();
@@ -140,8 +140,8 @@ fn soak() {
             }
         };
         println!("{backend:?}");
-        is_flat(&mut tracer, &["sh", "-c", "(exit 0); (exit 0) & wait; echo hello"], runs / 10);
-        is_flat(&mut tracer, &[hello.to_str().unwrap()], runs);
+        is_flat(&mut *tracer, &["sh", "-c", "(exit 0); (exit 0) & wait; echo hello"], runs / 10);
+        is_flat(&mut *tracer, &[hello.to_str().unwrap()], runs);
         drop(tracer);
         assert_eq!(State::after_ended_threads(begun.threads), begun, "{backend:?}");
     }

@@ -8,7 +8,7 @@ use firstbyte_measure::launch::{Command, Launcher, OutputKind};
 use firstbyte_measure::tracer::Tracer;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-pub(crate) use table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, setting};
+pub(crate) use table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, options};
 
 /// The executable of a source in `tests/tracees/`; `None`, reported as skipped, if it cannot be built or run.
 pub(crate) fn built(source: &str) -> Option<PathBuf> {
@@ -66,7 +66,7 @@ pub(crate) fn check_table(tracer: &mut dyn Tracer, cases: &[Case], output: Outpu
     let mut wrong = Vec::new();
     for case in cases {
         let Some(mut launcher) = launcher(case.source, case.arguments) else { continue };
-        match tracer.run(&mut launcher, &setting(output)) {
+        match tracer.run(&mut launcher, &options(output)) {
             Ok(recording) => wrong.extend(
                 faults_of(case, output, &recording)
                     .into_iter()

@@ -3,7 +3,7 @@
 
 use crate::cold::{folder, measured};
 use crate::support::{as_nobody, copy_executable, of_nobody, skipped, write_executable};
-use crate::tracees::{built, last_output, launcher, setting};
+use crate::tracees::{built, last_output, launcher, options};
 use firstbyte_measure::launch::{ExitStatus, OutputKind};
 use firstbyte_measure::timeline::{Timeline, TimelineError};
 use firstbyte_measure::tracer::ptrace::{PtraceFull, PtracePhases, count};
@@ -153,7 +153,7 @@ fn threads_are_not_processes_even_if_proc_does_not_show_them() {
 fn a_call_that_an_ignored_signal_interrupts_is_one_call() {
     let Some(mut without) = launcher("interrupted.c", &["0"]) else { return };
     let mut with = launcher("interrupted.c", &["6"]).unwrap();
-    let pipe = setting(OutputKind::Pipe);
+    let pipe = options(OutputKind::Pipe);
     let (none, _) = count(&mut without, &pipe).unwrap();
     for _ in 0..3 {
         let (some, recording) = count(&mut with, &pipe).unwrap();
@@ -166,7 +166,7 @@ fn a_call_that_an_ignored_signal_interrupts_is_one_call() {
 #[test]
 fn an_interrupted_call_is_one_step_of_a_trace() {
     let Some(mut launcher) = launcher("interrupted.c", &["6"]) else { return };
-    let recording = PtraceFull.run(&mut launcher, &setting(OutputKind::Pipe)).unwrap();
+    let recording = PtraceFull.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     let results = recording.events.iter().filter_map(|event| match &event.kind {
         EventKind::Call(call) => call.result,
         _ => None,
@@ -211,7 +211,7 @@ fn a_backend_that_does_not_see_all_writes_claims_no_first_byte() {
     for output in [OutputKind::Pipe, OutputKind::Null, OutputKind::Pty, OutputKind::File] {
         for tracer in &mut tracers {
             let Some(mut launcher) = launcher("uring.c", &["too"]) else { return };
-            let recording = tracer.run(&mut launcher, &setting(output)).unwrap();
+            let recording = tracer.run(&mut launcher, &options(output)).unwrap();
             if recording.exit == ExitStatus::Code(77) {
                 return skipped("the kernel refuses io_uring");
             }
@@ -233,7 +233,7 @@ fn the_full_mode_sees_writes_of_both_kinds() {
     };
     for output in [OutputKind::Pipe, OutputKind::Null, OutputKind::Pty, OutputKind::File] {
         let Some(mut launcher) = launcher("uring.c", &["too"]) else { return };
-        let recording = tracer.run(&mut launcher, &setting(output)).unwrap();
+        let recording = tracer.run(&mut launcher, &options(output)).unwrap();
         if recording.exit == ExitStatus::Code(77) {
             return skipped("the kernel refuses io_uring");
         }

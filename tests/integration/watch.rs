@@ -6,7 +6,7 @@ use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind};
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::watcher::attach_watcher;
-use firstbyte_measure::tracer::{Setting, Tracer};
+use firstbyte_measure::tracer::{RunOptions, Tracer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -722,7 +722,7 @@ fn a_terminal_shows_the_table_while_the_machine_is_watched() {
     }
     let words = [env!("CARGO_BIN_EXE_firstbyte"), "watch", "--duration", "3s"];
     let mut launcher = Launcher::new(firstbyte_measure::launch::Command::new(&words).unwrap()).unwrap();
-    let on_terminal = Setting { output: OutputKind::Pty, ..Setting::default() };
+    let on_terminal = RunOptions { output: OutputKind::Pty, ..RunOptions::default() };
     let recording = PipeTracer::new().run(&mut launcher, &on_terminal).unwrap();
     let shown = String::from_utf8_lossy(&recording.output.head).into_owned();
     assert_eq!(recording.exit, ExitStatus::SUCCESS, "{shown}");

@@ -18,13 +18,13 @@ const WIDTHS: [usize; 6] = [60, 72, 80, 100, 132, 200];
 const ENDLESS: usize = 100_000;
 
 /// A longer word may go on in the next line.
-const LONGEST_WORD: usize = 40;
+const MAX_WORD_CHARS: usize = 40;
 
 /// What is wrong with a text for `width` columns: longer lines, and words that are not those of the same text in a terminal
 /// without an end.
 fn flaws(what: &str, text: &str, width: usize, whole: &str) -> Vec<String> {
     let words: HashSet<&str> = whole.split_whitespace().collect();
-    let long: Vec<&&str> = words.iter().filter(|word| word.width() > LONGEST_WORD).collect();
+    let long: Vec<&&str> = words.iter().filter(|word| word.width() > MAX_WORD_CHARS).collect();
     let is_bar = |word: &str| !word.contains(|c: char| c.is_ascii());
     let is_whole = |word: &str| {
         is_bar(word)

@@ -2,7 +2,7 @@
 
 use firstbyte_measure::launch::wait::Killed;
 use firstbyte_measure::launch::{ExitStatus, OutputKind};
-use firstbyte_measure::tracer::{Event, EventKind, Recording, Setting};
+use firstbyte_measure::tracer::{Event, EventKind, Recording, RunOptions};
 use std::time::Duration;
 
 /// The output of most of them.
@@ -98,8 +98,8 @@ pub(crate) const PIPE_CASES: &[Case] = &[
 ];
 
 /// The settings of the table's runs.
-pub(crate) fn setting(output: OutputKind) -> Setting {
-    Setting { output, expected: None, timeout: Some(LIMIT), ..Setting::default() }
+pub(crate) fn options(output: OutputKind) -> RunOptions {
+    RunOptions { output, expected: None, timeout: Some(LIMIT), ..RunOptions::default() }
 }
 
 /// The differences of a recording from its case.

@@ -9,7 +9,7 @@ use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::phases::choose_phases;
 use firstbyte_measure::tracer::pipe::PipeTracer;
-use firstbyte_measure::tracer::{Setting, Tracer};
+use firstbyte_measure::tracer::{RunOptions, Tracer};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,7 @@ fn in_turn(launcher: &mut Launcher, blocks: usize, runs: usize) -> Vec<[Vec<u64>
     let mut side = |traced: bool| {
         if traced {
             tracer.attach().expect("attaching");
-            let mut taken = walls(launcher, &mut tracer, settling + runs);
+            let mut taken = walls(launcher, &mut *tracer, settling + runs);
             tracer.detach().expect("detaching");
             taken.split_off(settling)
         } else {
@@ -174,7 +174,7 @@ fn harness() -> Value {
 
 fn walls(launcher: &mut Launcher, tracer: &mut dyn Tracer, runs: usize) -> Vec<u64> {
     let wall = |_| {
-        let recording = tracer.run(launcher, &Setting::default()).expect("a run");
+        let recording = tracer.run(launcher, &RunOptions::default()).expect("a run");
         Timeline::of(&recording).expect("a timeline").wall.0
     };
     (0..runs).map(wall).collect()
@@ -188,13 +188,13 @@ fn rate() -> Value {
     let mut tracer = choose_phases(BackendChoice::Bpf).expect("the bpf backend").tracer;
     let (mut ours, mut hyperfine) = (Vec::new(), Vec::new());
     tracer.attach().expect("attaching");
-    walls(&mut launcher, &mut tracer, 100);
+    walls(&mut launcher, &mut *tracer, 100);
     tracer.detach().expect("detaching");
     for _ in 0..8 {
         tracer.attach().expect("attaching");
-        walls(&mut launcher, &mut tracer, 50);
+        walls(&mut launcher, &mut *tracer, 50);
         let began = Instant::now();
-        let phases = walls(&mut launcher, &mut tracer, 2000).len();
+        let phases = walls(&mut launcher, &mut *tracer, 2000).len();
         ours.push(phases as f64 / began.elapsed().as_secs_f64());
         tracer.detach().expect("detaching");
         if let Some(rate) = per_second(
@@ -256,7 +256,7 @@ fn startup() -> Value {
     let mut first_bytes = [Vec::new(), Vec::new()];
     for round in 0..1020 {
         for turn in [round % 2, 1 - round % 2] {
-            let recording = tracer.run(&mut launchers[turn], &Setting::default()).expect("a run");
+            let recording = tracer.run(&mut launchers[turn], &RunOptions::default()).expect("a run");
             let first = Timeline::of(&recording).expect("a timeline").first_byte.expect("output");
             if round >= 20 {
                 first_bytes[turn].push(first.0);
@@ -295,7 +295,7 @@ fn truth() -> Value {
         let mut setups = [Vec::new(), Vec::new()];
         for round in 0..420 {
             for turn in [round % 2, 1 - round % 2] {
-                let recording = tracer.run(&mut launchers[turn], &Setting::default()).expect("a run");
+                let recording = tracer.run(&mut launchers[turn], &RunOptions::default()).expect("a run");
                 let phases = Timeline::of(&recording).expect("a timeline").phases.expect("phases");
                 if round >= 20 {
                     let slept = printed_delay(&recording.output.head).unwrap_or(0);

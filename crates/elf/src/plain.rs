@@ -11,7 +11,7 @@ use super::{Architecture, ElfError};
 pub const BASE: u64 = 0x40_0000;
 
 /// The longest image in bytes. It must fit into a 32-bit address space together with the stack.
-pub const LONGEST: usize = 1 << 30;
+pub const MAX_IMAGE_BYTES: usize = 1 << 30;
 
 const READ_EXECUTE: u64 = 5;
 
@@ -51,7 +51,7 @@ pub fn wrap(architecture: Architecture, code: &[u8]) -> Result<Vec<u8>, ElfError
     if code.is_empty() {
         return Err(ElfError::EmptyCode);
     }
-    let limit = LONGEST - headers_size(architecture);
+    let limit = MAX_IMAGE_BYTES - headers_size(architecture);
     if code.len() > limit {
         return Err(ElfError::TooLong { length: code.len(), limit });
     }

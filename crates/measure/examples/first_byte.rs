@@ -3,7 +3,7 @@
 use firstbyte_measure::launch::{Command, Launcher};
 use firstbyte_measure::timeline::{Phase, Timeline};
 use firstbyte_measure::tracer::phases::choose_phases;
-use firstbyte_measure::tracer::{BackendChoice, Setting, Tracer};
+use firstbyte_measure::tracer::{BackendChoice, RunOptions};
 use firstbyte_measure::units::Nanos;
 use std::error::Error;
 
@@ -12,7 +12,7 @@ pub(crate) fn report(words: &[String]) -> Result<String, Box<dyn Error>> {
     let mut tracer = choose_phases(BackendChoice::Auto)?.tracer;
 
     tracer.attach()?;
-    let recording = tracer.run(&mut launcher, &Setting::default())?;
+    let recording = tracer.run(&mut launcher, &RunOptions::default())?;
     let timeline = Timeline::of(&recording)?;
 
     let mut lines = vec![format!("backend   {}", recording.backend.name())];

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::launch::{Command, Launcher};
     use crate::tracer::pipe::PipeTracer;
-    use crate::tracer::{Setting, Tracer};
+    use crate::tracer::{RunOptions, Tracer};
     use perf_event::events::Software;
 
     /// A software event in the hardware's place: every kernel has it.
@@ -159,7 +159,8 @@ mod tests {
 
     fn faults_of(counters: &mut Counters, words: &[&str]) -> u64 {
         let mut launcher = Launcher::new(Command::new(words).unwrap()).unwrap();
-        let (run, counted) = counters.during(|| PipeTracer::blind().run(&mut launcher, &Setting::default()));
+        let (run, counted) =
+            counters.during(|| PipeTracer::blind().run(&mut launcher, &RunOptions::default()));
         run.unwrap();
         counted["faults"]
     }
@@ -189,7 +190,7 @@ mod tests {
         match Counters::hardware(CountedSide::User) {
             Ok(mut counters) => {
                 let mut launcher = Launcher::new(Command::new(&["/bin/true"]).unwrap()).unwrap();
-                let run = || PipeTracer::blind().run(&mut launcher, &Setting::default());
+                let run = || PipeTracer::blind().run(&mut launcher, &RunOptions::default());
                 assert!(counters.during(run).1["instructions"] > 10_000);
             }
             Err(reason) => eprintln!("skipped: {reason}"),

@@ -342,7 +342,7 @@ fn a_time_that_is_up_leaves_the_least_runs_to_explain() {
 #[test]
 fn runs_with_many_events_are_fewer_but_never_those_that_were_asked_for() {
     let runs = |limit| {
-        let mut runner = Scripted { events: MOST_EVENTS / 4, ..Scripted::default() };
+        let mut runner = Scripted { events: MAX_EVENTS / 4, ..Scripted::default() };
         carry_out(1, &Campaign { limit, ..explained(0) }, &mut runner).series[0].samples.len()
     };
     assert_eq!(runs(RunLimit::RunsWithin(20, Duration::from_secs(3600))), 4);

@@ -2,7 +2,7 @@
 
 use super::runs::COUNTING_RUNS;
 use super::session::Session;
-use crate::bench::{Accepted, Around, ExperimentEntry, ExperimentError, Place, Series, Tracee};
+use crate::bench::{Accepted, ExperimentEntry, ExperimentError, Placement, RunHooks, Series, Tracee};
 use crate::claims::quantity::RunState;
 use crate::claims::{Lack, gather};
 use crate::corpus::debian::install_command;
@@ -10,7 +10,7 @@ use firstbyte_cc::sources::LEVEL0;
 use firstbyte_measure::launch;
 use firstbyte_measure::launch::{Launcher, OutputKind, find_in_path};
 use firstbyte_measure::own_folder::OwnFolder;
-use firstbyte_measure::tracer::Setting;
+use firstbyte_measure::tracer::RunOptions;
 use firstbyte_measure::units::Bytes;
 use std::fs::{self, File};
 use std::io;
@@ -118,8 +118,11 @@ fn text() -> io::Result<Vec<u8>> {
 
 fn entry(name: &str, path: &Path, text: &Path) -> Result<ExperimentEntry, ExperimentError> {
     let command = launch::Command::new(&[path])?;
-    let setting =
-        Setting { output: OutputKind::Pipe, timeout: Some(Duration::from_secs(20)), ..Setting::default() };
+    let options = RunOptions {
+        output: OutputKind::Pipe,
+        timeout: Some(Duration::from_secs(20)),
+        ..RunOptions::default()
+    };
     Ok(ExperimentEntry {
         series: Series {
             name: name.to_owned(),
@@ -128,8 +131,8 @@ fn entry(name: &str, path: &Path, text: &Path) -> Result<ExperimentEntry, Experi
             file_size: fs::metadata(path).ok().map(|file| Bytes(file.len())),
             ..Series::default()
         },
-        tracee: Tracee { launcher: Launcher::new(command)?, setting, place: Place::Steady },
-        around: Around { input: Some(text.to_owned()), ..Around::default() },
+        tracee: Tracee { launcher: Launcher::new(command)?, options, placement: Placement::Steady },
+        hooks: RunHooks { input: Some(text.to_owned()), ..RunHooks::default() },
         reread: None,
     })
 }

@@ -2,21 +2,21 @@
 
 use super::session::{Session, tracer};
 use crate::bench::results::overhead;
-use crate::bench::{ExperimentEntry, Place, RunLimit, Series};
+use crate::bench::{ExperimentEntry, Placement, RunLimit, Series};
 use crate::claims::quantity::{Quantity, RunState};
 use crate::claims::{Lack, Reading, claim_programs, gather};
-use crate::corpus::{Built, Circumstances, Program};
+use crate::corpus::{Built, Program, RunContext};
 use crate::document::bench::ColdMethod;
 use crate::floor::allowed_cpus;
 use firstbyte_measure::launch::{LaunchError, Launcher, OutputKind};
 use firstbyte_measure::page_cache;
-use firstbyte_measure::tracer::{Backend, Recording, Setting, Tracer, ptrace};
+use firstbyte_measure::tracer::{Backend, Recording, RunOptions, Tracer, ptrace};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Into a pipe, and killed if they hang.
-const CIRCUMSTANCES: Circumstances =
-    Circumstances { output: OutputKind::Pipe, timeout: Duration::from_secs(20), place: &Place::Steady };
+const RUN_CONTEXT: RunContext =
+    RunContext { output: OutputKind::Pipe, timeout: Duration::from_secs(20), placement: &Placement::Steady };
 
 /// Counts hardly vary.
 pub(super) const COUNTING_RUNS: u32 = 3;
@@ -25,7 +25,7 @@ pub(super) const COUNTING_RUNS: u32 = 3;
 const SEVERAL_PROCESSORS: usize = 2;
 
 fn entries(programs: &[&(Program, Built)]) -> Result<Vec<ExperimentEntry>, Lack> {
-    let entries = programs.iter().map(|(program, built)| program.entry(built, &CIRCUMSTANCES));
+    let entries = programs.iter().map(|(program, built)| program.entry(built, &RUN_CONTEXT));
     entries.collect::<Result<_, _>>().map_err(Lack::of)
 }
 
@@ -63,7 +63,7 @@ pub(super) fn warm(session: &mut Session) -> Result<(), Lack> {
     }
 
     let mut tracer = tracer()?;
-    let series = session.observed(experiment, &mut tracer)?;
+    let series = session.observed(experiment, &mut *tracer)?;
     gather::runs(&mut session.evidence, session.needs, RunState::Warm, &series);
     gather::lost_events(&mut session.evidence, &series);
     session.backend = Some(tracer.backend().name().to_owned());
@@ -79,8 +79,8 @@ impl Tracer for Stopping {
         Backend::Ptrace
     }
 
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        ptrace::count(launcher, setting).map(|(_, recording)| recording)
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
+        ptrace::count(launcher, options).map(|(_, recording)| recording)
     }
 }
 
@@ -142,10 +142,10 @@ fn all_against_one(
     built: &Built,
     first: usize,
 ) -> Result<Option<Reading>, Lack> {
-    let first = Place::Given(first.to_string().parse().map_err(Lack::of)?);
-    let one = Circumstances { place: &first, ..CIRCUMSTANCES };
-    let all = Circumstances { place: &Place::Anywhere, ..CIRCUMSTANCES };
-    let entries = [one, all].map(|circumstances| program.entry(built, &circumstances));
+    let first = Placement::Given(first.to_string().parse().map_err(Lack::of)?);
+    let one = RunContext { placement: &first, ..RUN_CONTEXT };
+    let all = RunContext { placement: &Placement::Anywhere, ..RUN_CONTEXT };
+    let entries = [one, all].map(|context| program.entry(built, &context));
     let entries = entries.into_iter().collect::<Result<_, _>>().map_err(Lack::of)?;
     let series = session.traced(session.experiment(entries, session.runs(20, 100)))?;
 

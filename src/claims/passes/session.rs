@@ -6,7 +6,7 @@ use crate::claims::{ClaimEvidence, Lack, Needs, claim_programs};
 use crate::corpus::{Built, Corpus, PrepareOptions, Program, SkippedProgram, build_cache, prepare_all};
 use crate::document::bench::Overhead;
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::tracer::phases::{PhasesTracer, choose_phases};
+use firstbyte_measure::tracer::phases::choose_phases;
 use firstbyte_measure::tracer::{BackendChoice, Tracer};
 use std::collections::BTreeSet;
 
@@ -84,7 +84,7 @@ impl<'s> Session<'s> {
 
     /// Makes the runs with the usual tracer.
     pub(super) fn traced(&mut self, experiment: Experiment) -> Result<Vec<Series>, Lack> {
-        self.observed(experiment, &mut tracer()?)
+        self.observed(experiment, &mut *tracer()?)
     }
 
     /// Makes the runs. What is finished is kept.
@@ -98,6 +98,6 @@ impl<'s> Session<'s> {
     }
 }
 
-pub(super) fn tracer() -> Result<PhasesTracer, Lack> {
+pub(super) fn tracer() -> Result<Box<dyn Tracer>, Lack> {
     Ok(choose_phases(BackendChoice::Auto).map_err(Lack::of)?.tracer)
 }

@@ -172,7 +172,7 @@ fn check_stdout(outputs: &[Destination], exports: &[(Format, Target)]) -> Result
 const TIME_EACH: Duration = Duration::from_secs(3);
 
 /// More runs hardly make medians more precise.
-const MOST_RUNS: u32 = 2000;
+const MAX_RUNS: u32 = 2000;
 
 /// Enough for a median: counts hardly vary.
 const COUNT_RUNS: u32 = 3;
@@ -239,7 +239,7 @@ impl Args {
         if let Some(runs) = self.runs {
             return Ok(RunLimit::Runs(runs));
         }
-        let (min, max) = (self.min_runs, self.max_runs.unwrap_or(MOST_RUNS.max(self.min_runs)));
+        let (min, max) = (self.min_runs, self.max_runs.unwrap_or(MAX_RUNS.max(self.min_runs)));
         if min > max {
             return Err(format!(
                 "--min-runs {min} is more than --max-runs {max}\nhelp: firstbyte bench --min-runs {max} --max-runs {min} …"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The most values that a range may have. A longer range is probably a typing error.
-const MOST_VALUES: i128 = 100_000;
+const MAX_VALUES: i128 = 100_000;
 
 /// A parameter and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Parameter {
         if from > to {
             return Err(error("the range is empty") + "\nhelp: give the smaller value first");
         }
-        if (to - from) / step >= MOST_VALUES {
+        if (to - from) / step >= MAX_VALUES {
             return Err(error("the range has more than 100000 values")
                 + "\nhelp: use a larger step, as in --parameter-step-size 1000");
         }

@@ -22,8 +22,8 @@ pub(super) fn bpf(probes: &Probes) -> Check {
 
 /// The beginning of a message as one line: the kernel's verifier prints many.
 fn one_line(message: &str) -> String {
-    const MOST: usize = 200;
-    message.lines().map(str::trim).collect::<Vec<_>>().join(" ").chars().take(MOST).collect()
+    const MAX_LINE_BYTES: usize = 200;
+    message.lines().map(str::trim).collect::<Vec<_>>().join(" ").chars().take(MAX_LINE_BYTES).collect()
 }
 
 pub(super) fn btf(probes: &Probes) -> Check {

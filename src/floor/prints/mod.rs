@@ -18,7 +18,6 @@ pub use print_runs::TimedProgram;
 use super::{Effort, FloorError};
 use crate::document::floor::{Group, Missing, Print};
 use firstbyte_measure::launch::interrupt;
-use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::full::FullTracer;
 use print_runs::Runs;
 
@@ -31,15 +30,15 @@ pub const LINE: &str = "hello world\n";
 pub const PRINTS: u64 = 100;
 
 /// Rounds of all programs, untraced and then traced.
-pub struct Prints<'t> {
+pub struct Prints {
     pub effort: Effort,
     /// Seed of the random order.
     pub seed: u64,
     /// Sees the prints from outside, if this machine has a tracer that can.
-    pub tracer: Option<&'t mut FullTracer>,
+    pub tracer: Option<Box<dyn FullTracer>>,
 }
 
-impl Prints<'_> {
+impl Prints {
     pub fn measure(mut self, programs: Vec<TimedProgram>) -> Result<(Vec<Print>, Vec<Missing>), FloorError> {
         let (mut runs, mut missing) = (Vec::new(), Vec::new());
         for program in programs {

@@ -22,14 +22,14 @@ pub fn measure(effort: Effort, seed: u64) -> Result<(Vec<Print>, Vec<Missing>), 
         return Err(FloorError::Interrupted);
     }
 
-    let mut tracer = match choose_full(BackendChoice::Auto, None) {
+    let tracer = match choose_full(BackendChoice::Auto, None) {
         Ok(chosen) => Some(chosen.tracer),
         Err(error) => {
             missing.push(lack("prints from outside", first_line(&error.to_string())));
             None
         }
     };
-    let (prints, failed) = Prints { effort, seed, tracer: tracer.as_mut() }.measure(programs)?;
+    let (prints, failed) = Prints { effort, seed, tracer }.measure(programs)?;
     missing.extend(failed);
     Ok((prints, missing))
 }

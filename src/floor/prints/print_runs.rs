@@ -7,7 +7,7 @@ use firstbyte_measure::launch;
 use firstbyte_measure::launch::{LaunchError, Launcher, OutputKind};
 use firstbyte_measure::tracer::full::FullTracer;
 use firstbyte_measure::tracer::pipe::PipeTracer;
-use firstbyte_measure::tracer::{Recording, Setting, Tracer};
+use firstbyte_measure::tracer::{Recording, RunOptions, Tracer};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -92,16 +92,16 @@ impl Runs {
     /// Runs the program on a terminal, where every library writes line by line, as in Hello World Overdone. Returns the
     /// recording and the text on stderr.
     fn run(&mut self, tracer: &mut dyn Tracer) -> Result<(Recording, String), String> {
-        let setting = Setting {
+        let options = RunOptions {
             output: OutputKind::Pty,
             expected: Some(expected()),
             timeout: Some(TIMEOUT),
-            ..Setting::default()
+            ..RunOptions::default()
         };
         let emptied = self.stderr.set_len(0).and_then(|()| self.stderr.rewind());
         emptied.map_err(|error| error.to_string())?;
 
-        let recording = tracer.run(&mut self.launcher, &setting).map_err(|e| first_line(&e.to_string()))?;
+        let recording = tracer.run(&mut self.launcher, &options).map_err(|e| first_line(&e.to_string()))?;
 
         let mut said = Vec::new();
         let read = self.stderr.rewind().and_then(|()| self.stderr.read_to_end(&mut said));
@@ -128,7 +128,7 @@ impl Runs {
     }
 
     /// A run that the tracer did not see completely does not count. There are others.
-    pub(super) fn traced(&mut self, tracer: &mut FullTracer, counts: bool) {
+    pub(super) fn traced(&mut self, tracer: &mut dyn FullTracer, counts: bool) {
         let sections = self.run(tracer).and_then(|(recording, _)| match recording.lost {
             0 => PrintSection::find(&recording, 1)
                 .zip(PrintSection::find(&recording, PRINTS))
@@ -155,7 +155,7 @@ impl Runs {
         rejected.into_iter().chain(unseen).collect()
     }
 
-    pub(super) fn print(&self, tracer: Option<&FullTracer>) -> Option<Print> {
+    pub(super) fn print(&self, tracer: Option<&dyn FullTracer>) -> Option<Print> {
         let clock: Vec<f64> = self.readings.iter().map(|readings| readings.clock as f64).collect();
         let inside = |of: fn(&Readings) -> u64| -> Vec<f64> {
             self.readings.iter().map(|readings| of(readings) as f64 - readings.clock as f64).collect()
@@ -177,7 +177,7 @@ impl Runs {
     }
 
     /// `reading` is the cost of one reading of the program's clock.
-    fn outside(&self, tracer: &FullTracer, reading: f64) -> Option<Outside> {
+    fn outside(&self, tracer: &dyn FullTracer, reading: f64) -> Option<Outside> {
         let last = self.traced.last()?;
         let figure = |name: &str, of: fn(&(PrintSection, PrintSection)) -> &PrintSection, readings: f64| {
             let lasts = |pair| of(pair).lasts.as_f64() - readings * reading;

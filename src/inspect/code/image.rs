@@ -22,7 +22,7 @@ pub(in crate::inspect) struct Image<'d> {
 }
 
 /// The longest list of constructors that is read.
-const MOST: u64 = 1000;
+const MAX_FUNCTIONS: u64 = 1000;
 
 impl<'d> Image<'d> {
     /// `None`: the code is for a machine whose instructions are not followed.
@@ -144,7 +144,7 @@ impl<'d> Image<'d> {
     fn array(&self, place: Option<(u64, u64)>) -> Vec<u64> {
         let Some((at, size)) = place else { return Vec::new() };
         let word = u64::from(self.bits / 8);
-        let count = (size / word).min(MOST);
+        let count = (size / word).min(MAX_FUNCTIONS);
         (0..count).filter_map(|n| self.load(at.wrapping_add(n * word), word).number()).collect()
     }
 
@@ -194,7 +194,7 @@ impl<'d> Image<'d> {
 
     /// The length of a text that ends with a zero; `None` if it does not end.
     pub(super) fn text(&self, address: u64) -> Option<Vec<u8>> {
-        let bytes: Vec<u8> = (0..LONGEST_TEXT)
+        let bytes: Vec<u8> = (0..MAX_TEXT_BYTES)
             .map_while(|at| self.byte(address.wrapping_add(at)))
             .take_while(|b| *b != 0)
             .collect();
@@ -202,7 +202,7 @@ impl<'d> Image<'d> {
     }
 }
 
-const LONGEST_TEXT: u64 = 4096;
+const MAX_TEXT_BYTES: u64 = 4096;
 
 /// Mappings begin and end at pages.
 fn is_within(address: u64, [start, memory, ..]: &[u64; 4]) -> bool {

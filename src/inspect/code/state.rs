@@ -63,7 +63,7 @@ pub(super) struct State {
 }
 
 /// The largest word that is stored.
-const LARGEST: i64 = 8;
+const MAX_WORD_BYTES: i64 = 8;
 
 impl State {
     /// `value`: that of all registers except the stack pointer.
@@ -126,7 +126,7 @@ impl State {
         for old in overlapping {
             self.stored.remove(&old);
         }
-        let value = if size <= LARGEST.unsigned_abs() { value.low(size) } else { Value::Unknown };
+        let value = if size <= MAX_WORD_BYTES.unsigned_abs() { value.low(size) } else { Value::Unknown };
         self.stored.insert(place, (size, value));
     }
 

@@ -10,12 +10,12 @@ use iced_x86::Register;
 use std::collections::BTreeSet;
 
 /// How many instructions are followed in all, and how many ways.
-const MOST_INSTRUCTIONS: u32 = 10_000;
-const MOST_WAYS: usize = 64;
+const MAX_INSTRUCTIONS: u32 = 10_000;
+const MAX_WAYS: usize = 64;
 /// A pipe takes this many bytes at once or none (`PIPE_BUF`).
-const ATOMIC: u64 = 4096;
+const ATOMIC_BYTES: u64 = 4096;
 /// A function that calls itself does not fill our memory.
-const DEEPEST: usize = 1000;
+const MAX_CALL_DEPTH: usize = 1000;
 
 /// What the code was found to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,10 +99,10 @@ impl Way {
 fn follow(image: &Image<'_>, printing: Printing, first: Way) -> Reached {
     let mut ways = vec![first];
     let mut ended: Vec<(Way, End)> = Vec::new();
-    let mut budget = MOST_INSTRUCTIONS;
+    let mut budget = MAX_INSTRUCTIONS;
     while let Some(mut way) = ways.pop() {
         let end = loop {
-            if budget == 0 || ways.len() + ended.len() > MOST_WAYS {
+            if budget == 0 || ways.len() + ended.len() > MAX_WAYS {
                 break End::Open;
             }
             budget -= 1;
@@ -143,7 +143,7 @@ impl Way {
             Next::Jump(to) => self.enters(image, printing, to),
             Next::Call(to) => {
                 self.returns_to.push(self.cursor.at);
-                if self.returns_to.len() > DEEPEST {
+                if self.returns_to.len() > MAX_CALL_DEPTH {
                     Some(End::Open)
                 } else {
                     self.enters(image, printing, to)
@@ -288,6 +288,6 @@ impl Way {
             self.cursor.touch(address, false);
             self.cursor.touch(address.wrapping_add(length.saturating_sub(1)), false);
         }
-        if length.number().is_some_and(|length| length <= ATOMIC) { length } else { Value::Unknown }
+        if length.number().is_some_and(|length| length <= ATOMIC_BYTES) { length } else { Value::Unknown }
     }
 }

@@ -5,7 +5,7 @@ use crate::inspect::dynamic::Dynamic;
 use crate::inspect::headers::{Elf, PAGE, Segment};
 
 /// How much of a file the loader reads first.
-const READ: u64 = 832;
+const FIRST_READ_BYTES: u64 = 832;
 
 /// What one library costs, and whether that is all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) struct Calls {
 
 /// open and read, and preads of what is not in the first bytes (`open_verify`). The file is for this machine.
 pub(super) fn to_verify(elf: &Elf, version: Version) -> u64 {
-    let headers = u64::from(elf.headers_end > READ);
+    let headers = u64::from(elf.headers_end > FIRST_READ_BYTES);
     2 + headers + if version.reads_notes() { notes(elf) } else { 0 }
 }
 
@@ -28,12 +28,12 @@ fn notes(elf: &Elf) -> u64 {
         elf.abi_note.is_some_and(|at| (s.offset..s.offset.saturating_add(s.file_size)).contains(&at))
     });
     let read = &notes[..until.map_or(notes.len(), |last| last + 1)];
-    read.iter().filter(|s| s.offset.saturating_add(s.file_size) > READ).count() as u64
+    read.iter().filter(|s| s.offset.saturating_add(s.file_size) > FIRST_READ_BYTES).count() as u64
 }
 
 /// fstat, another pread of the headers, a mapping for each segment, close, and at last the protection of what was relocated.
 pub(super) fn to_map(elf: &Elf) -> Calls {
-    let headers = u64::from(elf.headers_end > READ);
+    let headers = u64::from(elf.headers_end > FIRST_READ_BYTES);
     let loads: Vec<&Segment> = elf.segments.iter().filter(|s| s.kind == "LOAD").collect();
     let mapped = |s: &&&Segment| s.file_pages > 0;
     let is_first = loads.first().is_some_and(|s| s.file_pages == 0);

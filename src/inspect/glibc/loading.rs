@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 /// More libraries than any program has.
-const MOST: usize = 10_000;
+const MAX_LIBRARIES: usize = 10_000;
 const PRELOAD_FILE: &str = "/etc/ld.so.preload";
 
 /// What the loader does before it enters a program.
@@ -217,7 +217,7 @@ impl<'a> Course<'a> {
             }
             let mut needed = 1;
             for name in dynamic.needed {
-                if self.libraries.len() >= MOST {
+                if self.libraries.len() >= MAX_LIBRARIES {
                     return;
                 }
                 let Some(found) = self.load(&name, by, asked_by) else { continue };

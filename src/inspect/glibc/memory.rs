@@ -17,7 +17,7 @@ pub(super) struct Memory {
 }
 
 /// More than any table or thread needs, in bytes.
-const LARGEST: u64 = 1 << 32;
+const MAX_BLOCK_BYTES: u64 = 1 << 32;
 
 /// A block of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Memory {
     }
 
     pub(super) fn allocate(&mut self, size: u64) -> Block {
-        let size = size.min(LARGEST); // damaged files may ask for anything
+        let size = size.min(MAX_BLOCK_BYTES); // damaged files may ask for anything
         self.next = self.next.next_multiple_of(16);
         if self.next.saturating_add(size) >= self.end {
             let length = size.next_multiple_of(PAGE) + PAGE;

@@ -5,7 +5,7 @@ use crate::document::bench::{Cache, Distribution, Measurement};
 use serde_json::{Map, Value, json};
 
 /// The longest benchmark name that Bencher takes, in bytes.
-const LONGEST_NAME: usize = 1024;
+const MAX_NAME_BYTES: usize = 1024;
 
 /// One benchmark for each result. `latency` (Bencher's own measure, in nanoseconds) is the wall time; phases and counts are
 /// measures of their own.
@@ -27,7 +27,7 @@ pub(crate) fn name(measurement: &Measurement) -> String {
     if measurement.cache == Some(Cache::Cold) {
         name += " (cold)";
     }
-    let end = (0..=name.len().min(LONGEST_NAME)).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    let end = (0..=name.len().min(MAX_NAME_BYTES)).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
     name.truncate(end);
     name
 }

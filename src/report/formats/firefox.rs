@@ -2,10 +2,10 @@
 //! time. The call tree and the flame graph then show where the time went.
 
 use super::firefox_marker::TextMarker;
-use crate::account::attribution::{WorkKind, kind};
-use crate::account::trace_document::name;
-use crate::account::user_code::UserCode;
-use crate::account::{Account, Step, ThreadAccount};
+use crate::analysis::attribution::{WorkKind, kind};
+use crate::analysis::trace_document::name;
+use crate::analysis::user_code::UserCode;
+use crate::analysis::{Account, Step, ThreadAccount};
 use firstbyte_measure::units::Nanos;
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerTiming, ProcessHandle,

@@ -23,8 +23,8 @@ pub mod watch_perfetto;
 
 use super::html;
 use super::pictures;
-use crate::account::Account;
-use crate::account::user_code::UserCode;
+use crate::analysis::user_code::UserCode;
+use crate::analysis::{Account, TraceAnalysis};
 use crate::document::claims::ClaimsDocument;
 use crate::document::diff::DiffDocument;
 use crate::document::floor::Floor;
@@ -223,6 +223,27 @@ pub struct ExportedTrace<'s> {
     /// The files that explain the run's addresses.
     pub modules: &'s [Module],
     pub cpuid: Option<Cpuid>,
+}
+
+impl<'s> ExportedTrace<'s> {
+    /// `modules`: those of the analysis.
+    pub fn of(
+        document: &'s TraceDocument,
+        command: &'s str,
+        analysis: &'s TraceAnalysis,
+        modules: &'s [Module],
+    ) -> ExportedTrace<'s> {
+        let summary = &analysis.summary;
+        ExportedTrace {
+            document,
+            command,
+            account: &summary.median_run,
+            user_code: summary.user_code.as_ref(),
+            run: analysis.shown(),
+            modules,
+            cpuid: analysis.machine().cpuid,
+        }
+    }
 }
 
 impl Exported<'_> {

@@ -1,9 +1,9 @@
 //! A start-up for ui.perfetto.dev, as Chrome's trace-event JSON ("Trace Event Format"), which Perfetto imports. Complete
 //! events (`X`) of one thread are nested by their times.
 
-use crate::account::attribution::kind;
-use crate::account::trace_document::name;
-use crate::account::{Account, Step, ThreadAccount};
+use crate::analysis::attribution::kind;
+use crate::analysis::trace_document::name;
+use crate::analysis::{Account, Step, ThreadAccount};
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::Nanos;
 use serde_json::{Value, json};

@@ -58,11 +58,11 @@ fn line(m: &Measurement) -> Option<Row> {
 }
 
 /// The most samples of a program that are listed.
-const MOST: usize = 1000;
+const MAX_SAMPLES: usize = 1000;
 
 fn samples(samples: &[u64]) -> String {
-    let listed: Vec<String> = samples.iter().take(MOST).map(u64::to_string).collect();
-    let rest = samples.len().saturating_sub(MOST);
+    let listed: Vec<String> = samples.iter().take(MAX_SAMPLES).map(u64::to_string).collect();
+    let rest = samples.len().saturating_sub(MAX_SAMPLES);
     let rest = if rest > 0 { format!(" … and {rest} more in the document") } else { String::new() };
     listed.join(" ") + &rest
 }

@@ -25,7 +25,7 @@ const LEGEND: [&str; 4] = [
 ];
 
 /// The most bytes in the map.
-const MOST: usize = 65_536;
+const MAX_BYTES: usize = 65_536;
 
 fn map(document: &ElfDocument) -> Vec<HexByte> {
     let bytes = document.results.iter().enumerate().flat_map(|(index, row)| {
@@ -37,7 +37,7 @@ fn map(document: &ElfDocument) -> Vec<HexByte> {
             row: index,
         })
     });
-    bytes.take(MOST).collect()
+    bytes.take(MAX_BYTES).collect()
 }
 
 fn class(row: &ElfRow) -> usize {

@@ -7,7 +7,7 @@ use crate::output::visible;
 use crate::report::pictures::charts::name;
 use crate::report::row::fine_ratio;
 use crate::stats::Verdict;
-use crate::stats::comparing::FEWEST_PAIRS;
+use crate::stats::comparing::MIN_PAIRS;
 
 /// A ratio before it has a place.
 struct Judged {
@@ -51,7 +51,7 @@ fn judged(m: &Measurement, relative: &Relative, all: &[&Measurement]) -> Judged 
         Verdict::Slower => "slower",
         Verdict::CantTell => "unknown",
     };
-    let few = if relative.ratio.pairs < FEWEST_PAIRS { ": too few runs" } else { "" };
+    let few = if relative.ratio.pairs < MIN_PAIRS { ": too few runs" } else { "" };
     let text = format!("{}{few}, {}", relative.verdict, figures(&relative.ratio));
     Judged { name: visible(&name(m, all)), ratio: relative.ratio, verdict, text }
 }
@@ -86,7 +86,7 @@ struct Axis {
 /// What remains free at either end, in percent.
 const MARGIN: f64 = 4.0;
 /// Two numbers at the axis are at least this far apart, in percent.
-const APART: f64 = 14.0;
+const MIN_DISTANCE_PERCENT: f64 = 14.0;
 /// The smallest ratio that is drawn.
 const SMALLEST: f64 = 1e-6;
 
@@ -112,7 +112,7 @@ impl Axis {
         let mut ticks: Vec<(f64, String)> = Vec::new();
         for ratio in [1.0, self.from, self.to].into_iter().chain(within) {
             let place = self.place(ratio);
-            if ticks.iter().all(|(other, _)| (other - place).abs() >= APART) {
+            if ticks.iter().all(|(other, _)| (other - place).abs() >= MIN_DISTANCE_PERCENT) {
                 ticks.push((place, fine_ratio(ratio)));
             }
         }

@@ -1,7 +1,7 @@
 //! The same programs on several machines.
 
 use super::block::{Cell, PageBlock, Picture, Row, Section, Table, columns, row};
-use crate::comparison::machines::{FEWEST, OnMachine, ProgramOnMachines};
+use crate::comparison::machines::{MIN_MACHINES, OnMachine, ProgramOnMachines};
 use crate::document::bench::Distribution;
 use crate::output::visible;
 use crate::report::pictures::charts;
@@ -10,7 +10,7 @@ use crate::report::words::count_of;
 use firstbyte_measure::units::display_nanos;
 
 /// A picture has at most so many machines; the table has all.
-const MOST_DRAWN: usize = 60;
+const MAX_DRAWN: usize = 60;
 
 /// For each program its samples by machine, and who stands apart.
 pub(crate) fn section(programs: &[ProgramOnMachines]) -> Option<Section> {
@@ -34,8 +34,8 @@ fn answer(program: &ProgramOnMachines) -> String {
     let odd: Vec<String> = program.machines.iter().filter(|machine| machine.odd).map(oddity).collect();
     if !odd.is_empty() {
         format!("{range} {}", odd.join(" "))
-    } else if program.machines.len() < FEWEST {
-        format!("{range} With fewer than {FEWEST} files, none is called odd.")
+    } else if program.machines.len() < MIN_MACHINES {
+        format!("{range} With fewer than {MIN_MACHINES} files, none is called odd.")
     } else {
         format!("{range} None stands apart from the others.")
     }
@@ -60,7 +60,7 @@ pub fn oddity(machine: &OnMachine) -> String {
 }
 
 fn picture(program: &ProgramOnMachines) -> Option<Picture> {
-    let drawn = program.machines.iter().take(MOST_DRAWN);
+    let drawn = program.machines.iter().take(MAX_DRAWN);
     let rows: Vec<(String, &Distribution)> =
         drawn.map(|machine| (machine.machine.clone(), &machine.time)).collect();
     let title = format!("{} by machine", visible(&program.program));

@@ -17,7 +17,7 @@ use firstbyte_measure::units::display_nanos;
 const NAMED: usize = 3;
 
 /// The most programs in the first picture.
-const MOST: usize = 40;
+const MAX_PROGRAMS: usize = 40;
 
 /// The sentence, the phases as bars, and the verdicts.
 pub(super) fn blocks(document: &Document) -> Vec<PageBlock> {
@@ -124,8 +124,8 @@ fn left_out(document: &Document) -> Option<String> {
 
 fn phases(all: &[&Measurement]) -> Option<PageBlock> {
     let mut rows = rows(all);
-    let left = rows.len().saturating_sub(MOST);
-    rows.truncate(MOST);
+    let left = rows.len().saturating_sub(MAX_PROGRAMS);
+    rows.truncate(MAX_PROGRAMS);
     let scale = Scale::of(&rows);
     let (shown, mut note) = scale.best();
     note += if shown == "linear" { "" } else { " Within a bar, each phase has its share of the total." };

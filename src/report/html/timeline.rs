@@ -14,14 +14,14 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
 /// The most spans of all timelines of a page. Each takes about 16 bytes.
-const MOST_OF_ALL: usize = 150_000;
+const MAX_SPANS_OF_PAGE: usize = 150_000;
 /// The most spans of one timeline.
-const MOST: usize = 40_000;
+const MAX_SPANS: usize = 40_000;
 
 /// A panel for each program.
 pub(crate) fn section(documents: &[&TraceDocument]) -> Option<Section> {
     let traced = traced(documents);
-    let most = MOST.min(MOST_OF_ALL / traced.len().max(1));
+    let most = MAX_SPANS.min(MAX_SPANS_OF_PAGE / traced.len().max(1));
     let panels: Vec<TracePanel> = traced.into_iter().map(|one| panel(one, most)).collect();
     let mut section = Section::new("timelines", "Timelines");
     section.blocks.push(PageBlock::Prose { text: EXPLANATION.to_owned() });
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_spans_take_less_than_three_hundred_kilobytes() {
-        let panel = panel(&traced(10_000), MOST);
+        let panel = panel(&traced(10_000), MAX_SPANS);
         assert!(panel.packed.len() < 300_000, "{}", panel.packed.len());
     }
 }

@@ -3,7 +3,7 @@
 use super::bars::{Scale, rounded};
 use super::block::{Bar, BarPiece, BarRow, Bars, PageBlock};
 use super::icicle;
-use crate::account::attribution::WorkKind;
+use crate::analysis::attribution::WorkKind;
 use crate::document::trace::{TraceFigure, TracePiece, TraceProgram};
 use crate::output::visible;
 use crate::report::phase_row::PhaseRow;

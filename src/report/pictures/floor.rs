@@ -14,7 +14,7 @@ const ROW: i32 = 44;
 const HEAD: i32 = 56;
 /// The beginning of the bars, and the length of the longest.
 const LEFT: i32 = 420;
-const LONGEST: f64 = 560.0;
+const MAX_BAR_WIDTH: f64 = 560.0;
 
 const BAR: RGBColor = RGBColor(0x33, 0x6b, 0x9e);
 const FLOOR: RGBColor = RGBColor(0x2e, 0x8b, 0x57);
@@ -77,7 +77,7 @@ fn write(
 fn length(waterfall: &Waterfall, ns: f64) -> i32 {
     let lowest = waterfall.layers.iter().map(|l| l.ns.as_f64()).fold(f64::INFINITY, f64::min).max(1.0) / 3.0;
     let highest = waterfall.layers.iter().map(|l| l.ns.as_f64()).fold(lowest * 2.0, f64::max);
-    ((ns.max(lowest) / lowest).ln() / (highest / lowest).ln() * LONGEST).round() as i32
+    ((ns.max(lowest) / lowest).ln() / (highest / lowest).ln() * MAX_BAR_WIDTH).round() as i32
 }
 
 #[cfg(test)]

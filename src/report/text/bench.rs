@@ -2,7 +2,7 @@
 //! terminal shows it: the phases as bars, and the comparison.
 
 use super::phase_bars;
-use super::sparkline::{FEWEST, sparkline};
+use super::sparkline::{MIN_SAMPLES, sparkline};
 use super::terminal::{Terminal, columns, flowed, truncated_paths};
 use crate::document::Document;
 use crate::document::bench::{
@@ -119,7 +119,7 @@ const SHAPE: usize = 20;
 /// The samples of the first byte, or else of the total, from the shortest to the 95th percentile. Without the few slow
 /// ones, the others have a shape.
 fn samples(measurement: &Measurement) -> Option<String> {
-    let times = measurement.ranked().filter(|times| times.samples.len() >= FEWEST)?;
+    let times = measurement.ranked().filter(|times| times.samples.len() >= MIN_SAMPLES)?;
     let values: Vec<f64> = times.samples.iter().map(|ns| *ns as f64).collect();
     let picture = sparkline(&values, [times.min, times.p95], SHAPE);
     Some(format!("{} {picture} {} (95 % of the runs)", display_nanos(times.min), display_nanos(times.p95)))
@@ -309,7 +309,7 @@ fn verdict(measurement: &Measurement, relative: &Relative) -> String {
         ),
     };
     let verdict = match relative.verdict {
-        Verdict::CantTell if r.pairs < crate::stats::comparing::FEWEST_PAIRS => {
+        Verdict::CantTell if r.pairs < crate::stats::comparing::MIN_PAIRS => {
             "can't tell: too few runs".to_owned()
         }
         verdict => verdict.to_string(),

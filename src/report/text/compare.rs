@@ -7,7 +7,7 @@ use crate::output::visible;
 use crate::report::row::fine_ratio;
 use crate::report::text::lists::list;
 use crate::stats::Verdict;
-use crate::stats::comparing::FEWEST_PAIRS;
+use crate::stats::comparing::MIN_PAIRS;
 use anstyle::{AnsiColor, Style};
 use firstbyte_measure::units::{Bytes, display_nanos};
 
@@ -98,7 +98,7 @@ fn line(time: &TimeChange, terminal: &Terminal) -> String {
         Verdict::Slower => Style::new().fg_color(Some(AnsiColor::Red.into())),
         Verdict::CantTell => Style::new(),
     };
-    let few = if time.ratio.pairs < FEWEST_PAIRS { ": too few runs" } else { "" };
+    let few = if time.ratio.pairs < MIN_PAIRS { ": too few runs" } else { "" };
     let verdict = terminal.paint(colour, &format!("{}{few}", time.verdict));
     let of = time.of.replace('_', " ");
     format!(

@@ -1,12 +1,12 @@
 //! Two start-ups side by side, for a terminal.
 
 use super::terminal::{Terminal, columns, fitted, fitted_paths, truncated_paths};
-use crate::account::Summary;
-use crate::account::attribution::WorkKind;
-use crate::account::difference::{Amount, Change, Compared, Difference, Side};
+use crate::analysis::Summary;
+use crate::analysis::attribution::WorkKind;
+use crate::analysis::difference::{Amount, Change, Compared, Difference, Side};
 use crate::output::visible;
 use crate::report::text::trace::style;
-use crate::stats::comparing::FEWEST_PAIRS;
+use crate::stats::comparing::MIN_PAIRS;
 use crate::stats::{Comparison, Verdict};
 use anstyle::{AnsiColor, Color, Style};
 use firstbyte_measure::units::display_nanos;
@@ -78,8 +78,8 @@ fn sureness(comparison: &Comparison, in_turn: bool) -> String {
         (n, true) => format!("{n} runs each, interleaved"),
         (n, false) => format!("{n} runs"),
     };
-    if *pairs < FEWEST_PAIRS {
-        return format!(" ({runs}: can't tell with fewer than {FEWEST_PAIRS} of each)");
+    if *pairs < MIN_PAIRS {
+        return format!(" ({runs}: can't tell with fewer than {MIN_PAIRS} of each)");
     }
     let verdict = match comparison.verdict() {
         Verdict::CantTell => "can't tell".to_owned(),

@@ -8,10 +8,10 @@ use crate::report::row::ratio;
 use serde_json::Value;
 
 /// For more programs than this, the head shows only the lowest and the highest observer overhead.
-const MOST_OVERHEADS: usize = 4;
+const MAX_OVERHEADS: usize = 4;
 
 /// For more programs than this, the head shows only their number.
-const MOST_NAMES: usize = 6;
+const MAX_NAMES: usize = 6;
 
 pub(crate) fn head(document: &Document, terminal: &Terminal) -> String {
     let tool = &document.tool;
@@ -83,7 +83,7 @@ fn placement(document: &Document) -> Option<String> {
     let names: Vec<&str> = elsewhere.map(Measurement::label).collect();
     let others = match &names[..] {
         [] => String::new(),
-        names if names.len() <= MOST_NAMES => format!("; on any: {}", names.join(", ")),
+        names if names.len() <= MAX_NAMES => format!("; on any: {}", names.join(", ")),
         names => format!("; on any: {} programs with several threads or processes", names.len()),
     };
     Some(format!(
@@ -113,7 +113,7 @@ fn observer(overheads: &[Overhead]) -> Option<String> {
     ordered.sort_by(|a, b| a.ratio.ratio.total_cmp(&b.ratio.ratio));
     let shown = match ordered[..] {
         [] => return None,
-        [least, .., most] if ordered.len() > MOST_OVERHEADS => {
+        [least, .., most] if ordered.len() > MAX_OVERHEADS => {
             format!("from {} to {} over {} programs", each(least), each(most), ordered.len())
         }
         _ => overheads.iter().filter(|overhead| overhead.is_known()).map(each).collect::<Vec<_>>().join(", "),

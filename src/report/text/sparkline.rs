@@ -3,7 +3,7 @@
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Fewer samples have no shape.
-pub(crate) const FEWEST: usize = 8;
+pub(crate) const MIN_SAMPLES: usize = 8;
 
 /// How many of the samples are in each of `width` equal parts of a range, as the height of a character. A part without
 /// samples is blank.

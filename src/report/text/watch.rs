@@ -11,8 +11,8 @@ use firstbyte_measure::units::{Nanos, display_nanos};
 use std::fmt::Write;
 
 /// The largest number of rows, and of findings.
-const MOST_PROGRAMS: usize = 30;
-const MOST_FINDINGS: usize = 12;
+const MAX_PROGRAMS: usize = 30;
+const MAX_FINDINGS: usize = 12;
 
 /// Names of programs have at least this much room.
 const NARROWEST_NAME: usize = 16;
@@ -23,7 +23,7 @@ const BY_PTRACE: &str = "watched by ptrace: every fork, exec and exit was stoppe
                          first output and the critical path are not known";
 
 pub fn render(document: &WatchDocument, terminal: &Terminal) -> String {
-    let findings = document.findings.iter().take(MOST_FINDINGS).map(|finding| finding.text.clone());
+    let findings = document.findings.iter().take(MAX_FINDINGS).map(|finding| finding.text.clone());
     let parts = [
         head(document, terminal),
         table(document, terminal),
@@ -176,11 +176,11 @@ fn table(document: &WatchDocument, terminal: &Terminal) -> String {
         line("program", &|column| column.heading[1].to_owned()),
     ];
     let mut text = headings.map(|heading| terminal.bold(heading.trim_end()) + "\n").concat();
-    for row in rows.iter().take(MOST_PROGRAMS) {
+    for row in rows.iter().take(MAX_PROGRAMS) {
         text += &line(&row.program, &|column| (column.cell)(row, document));
         text.push('\n');
     }
-    if let Some(more @ 1..) = rows.len().checked_sub(MOST_PROGRAMS) {
+    if let Some(more @ 1..) = rows.len().checked_sub(MAX_PROGRAMS) {
         let _ = writeln!(text, "… and {more} more: --export-json has them all");
     }
     text
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(columns_for(200, &[]).len(), COLUMNS.len());
         assert!(columns_for(80, &[]).len() < COLUMNS.len());
         assert!(columns_for(200, &[OF_PATH]).iter().all(|column| column.heading != ["% of", "path"]));
-        let results = (0..MOST_PROGRAMS + 2).map(|n| program(&format!("p{n}"), 1, &[1])).collect();
+        let results = (0..MAX_PROGRAMS + 2).map(|n| program(&format!("p{n}"), 1, &[1])).collect();
         let text = render(&document(results), &Terminal::default());
         assert!(text.contains("… and 2 more: "), "{text}");
     }

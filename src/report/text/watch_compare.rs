@@ -8,7 +8,7 @@ use firstbyte_measure::units::Nanos;
 use std::fmt::Write;
 
 /// The largest number of programs that are shown.
-const MOST: usize = 30;
+const MAX_PROGRAMS: usize = 30;
 
 /// The width of a figure, with the space before it.
 const FIGURE: usize = 11;
@@ -82,9 +82,9 @@ fn programs(comparison: &WatchComparison, terminal: &Terminal) -> String {
     let room = room(terminal);
     let width = widest.clamp(TITLES.min(room), room);
 
-    let lines = programs.iter().take(MOST).map(|program| lines_of(program, width));
+    let lines = programs.iter().take(MAX_PROGRAMS).map(|program| lines_of(program, width));
     let mut text = heading("Execs", width, terminal) + &lines.collect::<String>();
-    if let Some(more @ 1..) = programs.len().checked_sub(MOST) {
+    if let Some(more @ 1..) = programs.len().checked_sub(MAX_PROGRAMS) {
         let _ = writeln!(text, "… and {more} more: --json has them all");
     }
     text + &same
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_the_terminal_and_long_lists_are_cut() {
-        let mut long = comparison(MOST + 2);
+        let mut long = comparison(MAX_PROGRAMS + 2);
         long.programs[0].path =
             "/a/path/of/more/columns/than/any/terminal/has/for/a/name/of/a/program".to_owned();
         for width in [40, 60, 80, 200] {

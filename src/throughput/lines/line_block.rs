@@ -13,7 +13,7 @@ use std::os::fd::BorrowedFd;
 const AIM: usize = 64 * 1024;
 
 /// The most buffers that one `writev` takes: `UIO_MAXIOV` in include/uapi/linux/uio.h.
-const MOST_BUFFERS: usize = 1024;
+const MAX_BUFFERS: usize = 1024;
 
 /// Whole lines, which begin at a page boundary.
 pub(super) struct LineBlock {
@@ -35,7 +35,7 @@ impl LineBlock {
     /// Everything there is to write. Alignment would gain nothing and cost a page.
     fn of_all(line: &[u8], total: usize) -> LineBlock {
         let bytes = line.repeat((total / line.len()).max(1));
-        LineBlock { bytes, start: 0, repeats: MOST_BUFFERS }
+        LineBlock { bytes, start: 0, repeats: MAX_BUFFERS }
     }
 
     fn aligned(line: &[u8], total: u128) -> LineBlock {
@@ -50,13 +50,13 @@ impl LineBlock {
             let more = (bytes.len() - start).min(start + length - bytes.len());
             bytes.extend_from_within(start..start + more);
         }
-        LineBlock { bytes, start, repeats: MOST_BUFFERS }
+        LineBlock { bytes, start, repeats: MAX_BUFFERS }
     }
 
     /// Writes everything that is left.
     pub(super) fn write(&mut self, out: BorrowedFd<'_>, progress: &mut WriteProgress) -> Result<(), Errno> {
         let block = &self.bytes[self.start..];
-        let repeated = vec![IoSlice::new(block); MOST_BUFFERS.min(progress.next(usize::MAX) / block.len())];
+        let repeated = vec![IoSlice::new(block); MAX_BUFFERS.min(progress.next(usize::MAX) / block.len())];
 
         while progress.left() > 0 {
             let whole = (progress.next(usize::MAX) / block.len()).min(self.repeats);

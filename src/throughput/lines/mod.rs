@@ -24,7 +24,7 @@ use shared_pages::SharedPages;
 use std::os::fd::BorrowedFd;
 
 /// The largest number of lines, 2^63.
-pub const MOST_LINES: u64 = 1 << 63;
+pub const MAX_LINES: u64 = 1 << 63;
 
 /// Up to this many bytes, copying takes less time than setting up shared pages.
 const SMALL: u128 = 64 * 1024;

@@ -18,7 +18,7 @@ pub(crate) type Checked = Result<Found, String>;
 /// The mark by which `tests/kernels/run` recognises our lines.
 const MARK: &str = "firstbyte-check";
 /// `LOG_LINE_MAX` of old kernels minus their prefix and our first fields.
-const LONGEST: usize = 800;
+const MAX_LINE_BYTES: usize = 800;
 
 pub(crate) fn row(backend: &str, check: &str, checked: &Checked) {
     let (result, remark) = match checked {
@@ -41,8 +41,9 @@ pub(crate) fn done() {
 
 fn one_line(text: &str) -> String {
     let text = text.trim().replace('\n', "; ").replace('|', "/");
-    let end = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= LONGEST).last().unwrap_or(0);
-    if text.len() > LONGEST { format!("{}…", &text[..end]) } else { text }
+    let end =
+        text.char_indices().map(|(at, _)| at).take_while(|at| *at <= MAX_LINE_BYTES).last().unwrap_or(0);
+    if text.len() > MAX_LINE_BYTES { format!("{}…", &text[..end]) } else { text }
 }
 
 /// The level of errors, which even a quiet console shows.

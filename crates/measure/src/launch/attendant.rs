@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How often the attendant checks. A full pipe or an expired time limit is noticed after at most twice as long.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 struct State {
     /// Odd while a wait is in progress; a different number for every wait.
@@ -67,7 +67,7 @@ fn attend(state: &State) {
     ourselves::keep_descriptors(None);
     let mut seen = 0;
     while !state.gone.load(Ordering::Relaxed) {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         let now = state.wait.load(Ordering::Relaxed);
         if is_long(seen, now) {
             state.waiter.call();

@@ -9,10 +9,10 @@ use super::affinity::CpuSet;
 use super::child::Child;
 use super::command::Command;
 use super::diagnosis::LaunchError;
+use super::kill_guard;
 use super::ourselves;
 use super::stdio::{OutputKind, Stdout, input, null};
 use super::wait::Watch;
-use super::warden;
 use crate::clock;
 use std::ffi::{c_char, c_int, c_void};
 use std::fs::File;
@@ -246,7 +246,7 @@ impl Launcher {
         let child = self.create(&orders)?;
 
         if !traced && let Err(error) = self.verdict(&child) {
-            warden::guard(0);
+            kill_guard::guard(0);
             return Err(error);
         }
         Ok(child)
@@ -321,7 +321,7 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
         }
         if orders.meeting < 0 {
             // Before the exec, because its processes may run before our parent does. A tracer's end ends all that it traces.
-            warden::guard(libc::getpid());
+            kill_guard::guard(libc::getpid());
         }
 
         let Streams { stdin, stdout, stderr, terminal, .. } = orders.streams;

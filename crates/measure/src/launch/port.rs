@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// How often we look: often enough for one per cent of the time so far.
 const PART: u32 = 100;
-const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
-const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+const MIN_PAUSE: Duration = Duration::from_micros(200);
+const MAX_PAUSE: Duration = Duration::from_millis(10);
 
 /// `TCP_LISTEN` (`include/net/tcp_states.h`), as the kernel prints it.
 const LISTENS: &str = "0A";
@@ -54,7 +54,7 @@ impl PortWatch {
 
 /// How long to wait before the next look at a run that has lasted so long.
 pub(super) fn pause_after(elapsed: Duration) -> Duration {
-    (elapsed / PART).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+    (elapsed / PART).clamp(MIN_PAUSE, MAX_PAUSE)
 }
 
 /// Whether a process in our network namespace listens on this TCP port, at any address.
@@ -151,6 +151,6 @@ mod tests {
     #[test]
     fn pauses_are_a_hundredth_of_the_time_so_far() {
         let pauses = [1, 100, 5000].map(|ms| pause_after(Duration::from_millis(ms)));
-        assert_eq!(pauses, [SHORTEST_PAUSE, Duration::from_millis(1), LONGEST_PAUSE]);
+        assert_eq!(pauses, [MIN_PAUSE, Duration::from_millis(1), MAX_PAUSE]);
     }
 }

@@ -13,7 +13,7 @@ pub fn temporary_file() -> Result<File, LaunchError> {
 }
 
 /// How much of that line is returned, in characters: it becomes part of a message.
-const LONGEST: usize = 500;
+const MAX_LINE_CHARS: usize = 500;
 
 /// The last line of a file that is not empty, or its beginning. Empty if there is none.
 pub fn last_line(file: &mut File) -> String {
@@ -23,7 +23,7 @@ pub fn last_line(file: &mut File) -> String {
     let _ = tail.and_then(|_| file.take(TAIL).read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
-    let end = line.char_indices().nth(LONGEST).map(|(end, _)| end);
+    let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end);
     end.map_or_else(|| line.to_owned(), |end| format!("{}…", &line[..end]))
 }
 
@@ -45,6 +45,6 @@ mod tests {
     fn of_a_long_line_the_beginning_is_shown() {
         let mut file = temporary_file().unwrap();
         file.write_all("é".repeat(3_000).as_bytes()).unwrap();
-        assert_eq!(last_line(&mut file), "é".repeat(LONGEST) + "…");
+        assert_eq!(last_line(&mut file), "é".repeat(MAX_LINE_CHARS) + "…");
     }
 }

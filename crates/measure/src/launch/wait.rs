@@ -6,7 +6,7 @@ use super::diagnosis::LaunchError;
 use super::exit_status::named;
 use super::interrupt;
 use super::stdio::Stdout;
-use super::{ExitStatus, tree, warden};
+use super::{ExitStatus, kill_guard, tree};
 use crate::clock;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ const SHORT_LIMIT: Duration = Duration::from_millis(200);
 const GRACE_NANOS: u64 = 1_000_000_000;
 
 /// We wait at least this long between two looks.
-const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
+const MIN_PAUSE: Duration = Duration::from_micros(100);
 
 /// How often we check whether a long-lived tracee has stopped itself.
 const STOP_CHECK: Duration = Duration::from_millis(100);
@@ -125,7 +125,7 @@ pub fn until_reaped(
     timeout: Option<Duration>,
 ) -> Result<Ended, LaunchError> {
     let ended = until_cleared(child, stdout, watch, timeout);
-    warden::guard(0);
+    kill_guard::guard(0);
     ended
 }
 
@@ -378,7 +378,7 @@ fn poll_both(pidfd: &OwnedFd, stdout: &mut Stdout, pause: Duration) -> bool {
 pub(crate) fn polled<const N: usize>(descriptors: [i32; N], pause: Duration) -> [bool; N] {
     let mut asked = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     // a pause must not become a busy loop
-    let pause = pause.max(SHORTEST_PAUSE);
+    let pause = pause.max(MIN_PAUSE);
     let time = libc::timespec {
         tv_sec: libc::time_t::try_from(pause.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: pause.subsec_nanos().into(),

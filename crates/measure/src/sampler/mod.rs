@@ -27,11 +27,11 @@ use crate::confinement::Hindrance;
 use crate::launch::{LaunchError, Launcher, Preparation};
 use crate::tracer::choose::ChooseError;
 use crate::tracer::pipe::PipeTracer;
-use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer};
+use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer};
 use crate::units::Nanos;
 
 /// The shortest period on any machine.
-pub const SHORTEST_PERIOD: Nanos = Nanos(50_000);
+pub const MIN_PERIOD: Nanos = Nanos(50_000);
 
 /// Sampling may take one twentieth of a run's time.
 const RUNS_PER_COST: u64 = 20;
@@ -72,10 +72,10 @@ pub enum SamplerError {
 }
 
 impl Sampler {
-    /// A sampler that is not attached yet. Periods below [`SHORTEST_PERIOD`] are raised to it.
+    /// A sampler that is not attached yet. Periods below [`MIN_PERIOD`] are raised to it.
     pub fn new(period: Nanos, seed: u64) -> Sampler {
         Sampler {
-            period: period.max(SHORTEST_PERIOD),
+            period: period.max(MIN_PERIOD),
             runs: 0,
             rings: None,
             random: fastrand::Rng::with_seed(seed),
@@ -91,7 +91,7 @@ impl Sampler {
     pub fn shortest_period() -> Result<Nanos, SamplerError> {
         let cost = cost::cost_of_sample()?;
         // the periods of the runs are between a half and one and a half of the wanted one: on average, 1.1 times as many samples
-        Ok(Nanos(cost.0 * RUNS_PER_COST * 11 / 10).max(SHORTEST_PERIOD))
+        Ok(Nanos(cost.0 * RUNS_PER_COST * 11 / 10).max(MIN_PERIOD))
     }
 
     /// Opens the events. Runs that the same thread makes from now on are sampled.
@@ -110,7 +110,7 @@ impl Sampler {
         // the bits of the run's number from behind: the van der Corput sequence
         let part = f64::from(self.runs.reverse_bits()) / 2_f64.powi(32);
         self.runs = self.runs.wrapping_add(1);
-        let shortest = SHORTEST_PERIOD.max(Nanos(self.period.0 / 2));
+        let shortest = MIN_PERIOD.max(Nanos(self.period.0 / 2));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of the period")]
         let more = (part * self.period.as_f64()) as u64;
         Nanos(shortest.0 + more)
@@ -154,7 +154,7 @@ impl Tracer for Sampler {
 
     /// While it is detached, too: after the spin a program starts with colder caches, so runs that are not sampled need it
     /// to be compared with those that are.
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
         let period = self.next_period();
         let spin = Nanos(self.random.u64(0..period.0));
         if let Some(rings) = &self.rings {
@@ -164,7 +164,7 @@ impl Tracer for Sampler {
             rings.take();
         }
         let mut recording =
-            PipeTracer::blind().run_prepared(launcher, setting, Preparation::Spin { nanos: spin.0 })?;
+            PipeTracer::blind().run_prepared(launcher, options, Preparation::Spin { nanos: spin.0 })?;
 
         // the spin is no part of the start
         if let Some(spawn) = recording.events.iter_mut().find(|event| event.kind == EventKind::Spawn) {
@@ -248,7 +248,7 @@ mod tests {
         let periods: Vec<u64> = (0..8).map(|_| sampler.next_period().0 / 1000).collect();
         assert_eq!(periods, [200, 400, 300, 500, 250, 450, 350, 550]);
         let mut shortest = Sampler::new(Nanos(0), 1);
-        assert!((0..99).all(|_| shortest.next_period() >= SHORTEST_PERIOD));
+        assert!((0..99).all(|_| shortest.next_period() >= MIN_PERIOD));
     }
 
     #[test]
@@ -261,8 +261,8 @@ mod tests {
         }
         let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
         let mut launcher = Launcher::new(Command::new(&["/bin/sh", "-c", script]).unwrap()).unwrap();
-        sampler.run(&mut launcher, &Setting::default()).unwrap();
-        sampler.run(&mut launcher, &Setting::default()).unwrap();
+        sampler.run(&mut launcher, &RunOptions::default()).unwrap();
+        sampler.run(&mut launcher, &RunOptions::default()).unwrap();
         sampler.detach();
 
         let streams = sampler.take();

@@ -4,22 +4,45 @@
 use super::choose::BUILT_WITHOUT_BPF;
 use super::choose::{ASKED_FOR, BackendChoice, ChooseError, Chosen, one_line, with_remarks};
 use super::ptrace::{PtraceFull, own_proc};
-use super::{Backend, EventCosts, Recording, Setting, Tracer};
-use crate::launch::{LaunchError, Launcher};
+use super::{EventCosts, Tracer};
 
 /// A tracer that sees every system call.
-#[derive(Debug)]
-pub enum FullTracer {
-    /// Loaded BPF programs.
-    #[cfg(feature = "bpf")]
-    Bpf(Box<super::bpf::BpfFull>),
-    /// ptrace stops: it sees no page faults and no context switches, and is much slower.
-    Ptrace(PtraceFull),
+pub trait FullTracer: Tracer {
+    /// What one event costs; `None` if this backend cannot measure it. Nothing is attached afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses to attach or to detach it.
+    fn event_costs(&mut self) -> Result<Option<EventCosts>, ChooseError> {
+        Ok(None)
+    }
+
+    /// Whether this tracer sees page faults.
+    fn sees_faults(&self) -> bool {
+        false
+    }
+}
+
+/// ptrace stops: it sees no page faults and no context switches, and is much slower.
+impl FullTracer for PtraceFull {}
+
+#[cfg(feature = "bpf")]
+impl FullTracer for super::bpf::BpfFull {
+    fn event_costs(&mut self) -> Result<Option<EventCosts>, ChooseError> {
+        super::bpf::BpfFull::event_costs(self).map_err(|error| ChooseError::Switch(error.to_string()))
+    }
+
+    fn sees_faults(&self) -> bool {
+        super::bpf::BpfFull::sees_faults(self)
+    }
 }
 
 /// Loads the backend that was asked for; `Auto` takes the best that works. `ring` is the size of the BPF ring buffer in
 /// bytes, if not the default.
-pub fn choose_full(choice: BackendChoice, ring: Option<u32>) -> Result<Chosen<FullTracer>, ChooseError> {
+pub fn choose_full(
+    choice: BackendChoice,
+    ring: Option<u32>,
+) -> Result<Chosen<Box<dyn FullTracer>>, ChooseError> {
     match choice {
         BackendChoice::Bpf => {
             let (tracer, remarks) = bpf(ring).map_err(ChooseError::Bpf)?;
@@ -43,76 +66,24 @@ pub fn choose_full(choice: BackendChoice, ring: Option<u32>) -> Result<Chosen<Fu
     }
 }
 
-fn ptrace() -> Result<FullTracer, ChooseError> {
+fn ptrace() -> Result<Box<dyn FullTracer>, ChooseError> {
     own_proc().map_err(ChooseError::Proc)?;
-    Ok(FullTracer::Ptrace(PtraceFull))
+    Ok(Box::new(PtraceFull))
 }
 
 /// The tracer, and how this kernel makes it observe differently from a current one.
 #[cfg(feature = "bpf")]
-fn bpf(ring: Option<u32>) -> Result<(FullTracer, Vec<&'static str>), String> {
+fn bpf(ring: Option<u32>) -> Result<(Box<dyn FullTracer>, Vec<&'static str>), String> {
     let ring = ring.unwrap_or(super::bpf::LARGE_RING);
     let mut tracer = super::bpf::BpfFull::load(ring).map_err(|error| error.to_string())?;
     tracer.attach().map_err(|error| error.to_string())?;
     // What is attached decides.
     let remarks = tracer.remarks();
     tracer.detach().map_err(|error| error.to_string())?;
-    Ok((FullTracer::Bpf(Box::new(tracer)), remarks))
+    Ok((Box::new(tracer), remarks))
 }
 
 #[cfg(not(feature = "bpf"))]
-fn bpf(_ring: Option<u32>) -> Result<(FullTracer, Vec<&'static str>), String> {
+fn bpf(_ring: Option<u32>) -> Result<(Box<dyn FullTracer>, Vec<&'static str>), String> {
     Err(BUILT_WITHOUT_BPF.to_owned())
-}
-
-impl FullTracer {
-    /// What one event costs; `None` if this backend cannot measure it. Nothing is attached afterwards.
-    pub fn event_costs(&mut self) -> Result<Option<EventCosts>, ChooseError> {
-        match self {
-            #[cfg(feature = "bpf")]
-            FullTracer::Bpf(tracer) => {
-                tracer.event_costs().map_err(|error| ChooseError::Switch(error.to_string()))
-            }
-            FullTracer::Ptrace(_) => Ok(None),
-        }
-    }
-
-    /// Whether this tracer sees page faults.
-    pub fn sees_faults(&self) -> bool {
-        match self {
-            #[cfg(feature = "bpf")]
-            FullTracer::Bpf(tracer) => tracer.sees_faults(),
-            FullTracer::Ptrace(_) => false,
-        }
-    }
-
-    fn inner(&mut self) -> &mut dyn Tracer {
-        match self {
-            #[cfg(feature = "bpf")]
-            FullTracer::Bpf(tracer) => tracer.as_mut(),
-            FullTracer::Ptrace(tracer) => tracer,
-        }
-    }
-}
-
-impl Tracer for FullTracer {
-    fn backend(&self) -> Backend {
-        match self {
-            #[cfg(feature = "bpf")]
-            FullTracer::Bpf(tracer) => tracer.backend(),
-            FullTracer::Ptrace(tracer) => tracer.backend(),
-        }
-    }
-
-    fn attach(&mut self) -> Result<(), ChooseError> {
-        self.inner().attach()
-    }
-
-    fn detach(&mut self) -> Result<(), ChooseError> {
-        self.inner().detach()
-    }
-
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        self.inner().run(launcher, setting)
-    }
 }

@@ -39,7 +39,7 @@ use std::time::Duration;
 
 /// How to make a run.
 #[derive(Clone, Debug, Default)]
-pub struct Setting {
+pub struct RunOptions {
     /// The kind of stdout that the tracee gets.
     pub output: OutputKind,
     /// The file of [`OutputKind::File`]; `None`: a temporary one.
@@ -52,7 +52,7 @@ pub struct Setting {
     pub until: Option<Until>,
 }
 
-impl Setting {
+impl RunOptions {
     /// Opens a fresh stdout for one run.
     fn stdout(&self) -> Result<Stdout, LaunchError> {
         if let Some(Until::Port(port)) = self.until
@@ -97,7 +97,7 @@ pub trait Tracer {
     }
 
     /// Launches the command, observes it until it has been reaped, and leaves none of its processes behind.
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError>;
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError>;
 }
 
 /// What it costs the tracee that one event is observed, in nanoseconds.
@@ -113,7 +113,7 @@ pub struct EventCosts {
 fn frame(
     backend: Backend,
     launcher: &Launcher,
-    setting: &Setting,
+    options: &RunOptions,
     child: &Child,
     ended: &Ended,
     collected: Collected,
@@ -128,7 +128,7 @@ fn frame(
     }
     events.push(ours(ended.reaped, EventKind::Reaped { status: ended.status }));
 
-    let seen = setting.output.is_read();
+    let seen = options.output.is_read();
     Recording {
         backend,
         command: launcher.command().words(),
@@ -139,9 +139,9 @@ fn frame(
         output: Output {
             bytes: seen.then_some(collected.bytes),
             // A program may write a place in a file twice, such as a header that it completes at the end.
-            exact: setting.output == OutputKind::Pipe,
-            rewritable: setting.output == OutputKind::File,
-            ok: (seen && setting.expected.is_some()).then_some(!collected.differs),
+            exact: options.output == OutputKind::Pipe,
+            rewritable: options.output == OutputKind::File,
+            ok: (seen && options.expected.is_some()).then_some(!collected.differs),
             head: collected.head,
             stderr: collected.stderr,
         },

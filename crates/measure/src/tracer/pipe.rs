@@ -1,7 +1,7 @@
 //! The pipe backend attaches nothing. It sees when the first byte arrives at our end, and when the tracee is
 //! reaped.
 
-use super::{Backend, Recording, Setting, Tracer, frame};
+use super::{Backend, Recording, RunOptions, Tracer, frame};
 use crate::launch::wait::{Watch, until_reaped};
 use crate::launch::{LaunchError, Launcher, Preparation, tree};
 
@@ -35,8 +35,8 @@ impl Tracer for PipeTracer {
         Backend::Pipe
     }
 
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        self.run_prepared(launcher, setting, Preparation::None)
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
+        self.run_prepared(launcher, options, Preparation::None)
     }
 }
 
@@ -45,20 +45,20 @@ impl PipeTracer {
     pub(crate) fn run_prepared(
         self,
         launcher: &mut Launcher,
-        setting: &Setting,
+        options: &RunOptions,
         preparation: Preparation<'_>,
     ) -> Result<Recording, LaunchError> {
-        let mut stdout = setting.stdout()?;
+        let mut stdout = options.stdout()?;
         let child = launcher.launch(&mut stdout, preparation)?;
         let watch = if self.watch == Watch::Exit { launcher.watch() } else { self.watch };
-        let ended = until_reaped(&child, &mut stdout, watch, setting.timeout);
+        let ended = until_reaped(&child, &mut stdout, watch, options.timeout);
         launcher.learn(&stdout);
         // No tracer saw which processes were created. Those that left the tracee's group are our children now, if
         // we adopt orphans.
         let cleared = tree::kill_adopted();
         let ended = ended?;
         cleared?;
-        let mut recording = frame(Backend::Pipe, launcher, setting, &child, &ended, stdout.finish());
+        let mut recording = frame(Backend::Pipe, launcher, options, &child, &ended, stdout.finish());
         if self.watch == Watch::Exit {
             recording.events.retain(|event| !matches!(event.kind, super::EventKind::FirstRead { .. }));
         }

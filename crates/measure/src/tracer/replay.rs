@@ -20,13 +20,13 @@ use std::path::Path;
 pub const SCHEMA: &str = "firstbyte-recording/1";
 
 /// The longest time between two events, 2^50 ns or 13 days. Nobody waits that long for a start-up.
-const LONGEST: u64 = 1 << 50;
+const MAX_GAP_NANOS: u64 = 1 << 50;
 
 /// More modules than any program maps, but still few enough for one line.
-const MOST_MODULES: usize = 1000;
+const MAX_MODULES: usize = 1000;
 
 /// The longest line of a recording, in bytes.
-const LONGEST_LINE: u64 = 1 << 20;
+const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Why a file cannot be read as a recording.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +93,7 @@ pub fn save(recording: &Recording, modules: &[Module], cpuid: Option<Cpuid>) -> 
         fields.remove("events");
     }
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let modules = Some(modules.iter().take(MOST_MODULES).cloned().collect());
+    let modules = Some(modules.iter().take(MAX_MODULES).cloned().collect());
     let environment = Some(Environment::of_programs().record());
     let header = Header { schema: SCHEMA.to_owned(), firstbyte: version, modules, cpuid, environment, rest };
     let mut text = serde_json::to_string(&header).unwrap_or_default();
@@ -127,14 +127,14 @@ pub fn read(name: &str, mut source: impl BufRead) -> Result<Loaded, ReplayError>
 
     loop {
         let mut line = Vec::new();
-        let taken = io::Read::take(&mut source, LONGEST_LINE).read_until(b'\n', &mut line);
+        let taken = io::Read::take(&mut source, MAX_LINE_BYTES).read_until(b'\n', &mut line);
         let count = taken.map_err(|cause| ReplayError::Read { path: name.to_owned(), cause })?;
 
         number += 1;
         if count == 0 {
             break;
         }
-        if count as u64 == LONGEST_LINE {
+        if count as u64 == MAX_LINE_BYTES {
             return Err(at(number, "the line is longer than 1 MiB".to_owned()));
         }
 
@@ -178,7 +178,7 @@ fn add(recording: &mut Recording, event: Event) -> Result<(), String> {
         return Err("the event is earlier than the one before it".to_owned());
     }
     if let Some(first) = recording.events.first()
-        && event.at.0 - first.at.0 > LONGEST
+        && event.at.0 - first.at.0 > MAX_GAP_NANOS
     {
         return Err("the event is more than 13 days later than the first".to_owned());
     }
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn the_first_line_stays_readable_however_many_modules_there_are() {
         let text = save(&recording(), &vec![modules().remove(0); 5000], None);
-        assert_eq!(read("x", text.as_bytes()).unwrap().modules.unwrap().len(), MOST_MODULES);
+        assert_eq!(read("x", text.as_bytes()).unwrap().modules.unwrap().len(), MAX_MODULES);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::watch::Scope;
 use std::time::Duration;
 
 /// The longest name or path of a program that can be waited for, in bytes.
-pub const LONGEST_PROGRAM: usize = 253;
+pub const MAX_PROGRAM_BYTES: usize = 253;
 
 /// Which starts are traced.
 #[derive(Clone, Debug)]

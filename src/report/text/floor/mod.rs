@@ -148,7 +148,7 @@ fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
 }
 
 /// The most figures that the warning names.
-const MOST_NOISY: usize = 5;
+const MAX_NOISY: usize = 5;
 
 /// A warning about figures that vary.
 fn noise(floor: &Floor, terminal: &Terminal) -> String {
@@ -158,8 +158,8 @@ fn noise(floor: &Floor, terminal: &Terminal) -> String {
     if noisy.is_empty() {
         return String::new();
     }
-    let named = noisy.iter().take(MOST_NOISY).copied().collect::<Vec<_>>().join("; ");
-    let more = if noisy.len() > MOST_NOISY { "; …" } else { "" };
+    let named = noisy.iter().take(MAX_NOISY).copied().collect::<Vec<_>>().join("; ");
+    let more = if noisy.len() > MAX_NOISY { "; …" } else { "" };
     let text = format!(
         "warning: {} of {} figures vary by more than {:.0} % (grey): {}{more}. Other programs are running, or the clock speed \
          changes. Stop them and measure again.",

@@ -54,7 +54,7 @@ fn cell(figure: Option<&Figure>, terminal: &Terminal) -> String {
 }
 
 /// More calls than this are only counted.
-const MOST_CALLS: usize = 8;
+const MAX_CALLS: usize = 8;
 
 fn notes(prints: &[Print], terminal: &Terminal) -> String {
     let mut text = String::new();
@@ -77,7 +77,7 @@ pub(crate) fn explained(outside: &Outside) -> String {
 }
 
 fn listed(calls: &[String]) -> String {
-    if calls.len() > MOST_CALLS { format!("{} calls", calls.len()) } else { calls.join(", ") }
+    if calls.len() > MAX_CALLS { format!("{} calls", calls.len()) } else { calls.join(", ") }
 }
 
 /// In Markdown; `None` without prints.

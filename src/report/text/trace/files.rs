@@ -1,6 +1,6 @@
 //! Files that a start-up uses, and paths that it looks for in vain.
 
-use crate::account::{FileAccount, FileSearch, Summary};
+use crate::analysis::{FileAccount, FileSearch, Summary};
 use crate::output::visible;
 use crate::report::text::terminal::{Terminal, truncated, truncated_front};
 use crate::report::words::count_of;
@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// The most lines of each section. The rest becomes one line, and so does what costs little, beyond the first few.
 const FILES: usize = 12;
 const SEARCHES: usize = 8;
-const FEWEST: usize = 3;
+const MIN_ROWS: usize = 3;
 /// Below this part of the total, the searches are not worth more than the first few.
 const WORTH: f64 = 0.01;
 /// What costs less than this part of the total shares a line.
@@ -62,7 +62,7 @@ fn file_line(file: &FileAccount, has_faults: bool, path: &str) -> String {
 fn noteworthy(times: impl ExactSizeIterator<Item = Nanos>, most: usize, summary: &Summary) -> usize {
     let all = times.len();
     let least = NOTEWORTHY * summary.median_run.total.as_f64();
-    let shown = times.take(most).take_while(|time| time.as_f64() >= least).count().max(FEWEST.min(all));
+    let shown = times.take(most).take_while(|time| time.as_f64() >= least).count().max(MIN_ROWS.min(all));
     if all == shown + 1 { all } else { shown }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn searches(summary: &Summary, terminal: &Terminal) -> String {
     let misses = |searches: &[FileSearch]| searches.iter().map(|search| search.misses).sum::<u64>();
     let sum = |searches: &[FileSearch]| searches.iter().map(|search| search.time).sum::<Nanos>();
     let is_little = sum(all).as_f64() < WORTH * summary.median_run.total.as_f64();
-    let most = if is_little { FEWEST } else { SEARCHES };
+    let most = if is_little { MIN_ROWS } else { SEARCHES };
     let (shown, rest) = all.split_at(noteworthy(all.iter().map(|own| own.time), most, summary));
     let title = format!("Searches: {} lookups of paths that do not exist, {}", misses(all), sum(all));
 

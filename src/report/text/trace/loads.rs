@@ -1,7 +1,7 @@
 //! What a start-up brought in, and how long each load took.
 
-use crate::account::Summary;
-use crate::account::loads::{JAVA_CLASSES, JAVA_OWN_CLASSES, Load};
+use crate::analysis::Summary;
+use crate::analysis::loads::{JAVA_CLASSES, JAVA_OWN_CLASSES, Load};
 use crate::report::text::terminal::{Terminal, truncated, truncated_front};
 use crate::report::words::count_of;
 use firstbyte_measure::units::Nanos;

@@ -15,10 +15,10 @@ pub use timeline::timeline;
 
 use super::phase_bars;
 use super::terminal::{Terminal, fitted, flowed, truncated_paths};
-use crate::account::Summary;
-use crate::account::attribution::{WorkKind, kind};
-use crate::account::notes::TraceNotes;
-use crate::account::summary::{CommonShare, CommonStep, Spread};
+use crate::analysis::Summary;
+use crate::analysis::attribution::{WorkKind, kind};
+use crate::analysis::notes::TraceNotes;
+use crate::analysis::summary::{CommonShare, CommonStep, Spread};
 use crate::output::visible;
 use crate::report::words::count_of;
 use anstyle::{AnsiColor, Color, Style};
@@ -31,7 +31,7 @@ use std::fmt::Write;
 const SHARES: usize = 7;
 const STEPS: usize = 12;
 /// The fewest shares of a kind that have lines of their own.
-const FEWEST: usize = 3;
+const MIN_ROWS: usize = 3;
 /// Other shares below this part of the total become one line, too.
 const NOTEWORTHY: f64 = 0.005;
 
@@ -162,7 +162,7 @@ fn parts(summary: &Summary, wanted: WorkKind, time: f64, width: usize, total: f6
     }
     let shares: Vec<_> = summary.shares.iter().filter(|s| s.kind == wanted && s.time.middle > 0.0).collect();
     let noteworthy = shares.iter().take_while(|s| s.time.middle >= NOTEWORTHY * total).count();
-    let shown = noteworthy.clamp(FEWEST, SHARES);
+    let shown = noteworthy.clamp(MIN_ROWS, SHARES);
     // a line for one share can be its own line
     let shown = if shares.len() <= shown + 1 { shares.len() } else { shown };
     let mut text = String::new();

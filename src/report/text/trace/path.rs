@@ -1,6 +1,6 @@
 //! Who worked when: the critical path as a list of programs.
 
-use crate::account::{Account, PathPiece, Summary};
+use crate::analysis::{Account, PathPiece, Summary};
 use crate::output::visible;
 use crate::report::text::terminal::Terminal;
 use crate::report::words::count_of;

@@ -1,12 +1,12 @@
 //! The first screen of a trace: what a person looks for first, in the lines that every terminal has.
 
 use super::{first_byte, name_line, path, phase_bar, style};
-use crate::account::Summary;
-use crate::account::attribution::WorkKind;
-use crate::account::notes::TraceNotes;
-use crate::account::summary::CommonShare;
+use crate::analysis::Summary;
+use crate::analysis::attribution::WorkKind;
+use crate::analysis::notes::TraceNotes;
+use crate::analysis::summary::CommonShare;
 use crate::output::visible;
-use crate::report::text::sparkline::{FEWEST, sparkline};
+use crate::report::text::sparkline::{MIN_SAMPLES, sparkline};
 use crate::report::text::terminal::{Terminal, columns, fitted, short_paths, truncated, truncated_front};
 use crate::report::words::{count_of, runs};
 use firstbyte_measure::units::display_nanos;
@@ -75,7 +75,7 @@ fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
 fn several_runs(summary: &Summary) -> String {
     let others = summary.others.iter().map(|(account, _)| account.total.as_f64());
     let totals: Vec<f64> = others.chain([summary.median_run.total.as_f64()]).collect();
-    if totals.len() < FEWEST {
+    if totals.len() < MIN_SAMPLES {
         return String::new();
     }
     let (least, most) = (summary.total.least, summary.total.most);

@@ -1,6 +1,6 @@
 //! Several programs, one line each, as in the table of Hello World Overdone.
 
-use crate::account::Summary;
+use crate::analysis::Summary;
 use crate::report::row::percent;
 use crate::report::text::terminal::{Terminal, columns, fitted_paths};
 use firstbyte_measure::timeline::Phase;

@@ -1,12 +1,12 @@
 //! The processes and threads of a start-up, as a tree.
 
-use crate::account::{Execution, ProcessAccount, Summary};
+use crate::analysis::{Execution, ProcessAccount, Summary};
 use crate::report::text::terminal::{Terminal, truncated_paths};
 use crate::report::words::count_of;
 use firstbyte_measure::units::Nanos;
 use std::fmt::Write;
 
-const MOST_LINES: usize = 24;
+const MAX_LINES: usize = 24;
 /// Deeper processes are left out, or no further indented.
 const DEEPEST: usize = 64;
 const DEEPEST_INDENT: usize = 12;
@@ -72,7 +72,7 @@ fn least_shown(entries: &[Entry]) -> Nanos {
     let mut lines = 0;
     let fitting = lengths.iter().take_while(|(_, own)| {
         lines += own;
-        lines <= MOST_LINES
+        lines <= MAX_LINES
     });
     let least = fitting.last().or(lengths.first()).map(|(lasted, _)| *lasted);
     least.unwrap_or_default()

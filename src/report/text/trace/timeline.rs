@@ -1,8 +1,8 @@
 //! Every step of one run, as strace prints system calls.
 
 use super::style;
-use crate::account::attribution::kind;
-use crate::account::{Step, Summary};
+use crate::analysis::attribution::kind;
+use crate::analysis::{Step, Summary};
 use crate::output::visible;
 use crate::report::text::phase_bars;
 use crate::report::text::terminal::{Terminal, truncated_paths};

@@ -1,10 +1,10 @@
 //! User code by module and by function.
 
 use super::{NOTEWORTHY, style};
-use crate::account::Summary;
-use crate::account::attribution::WorkKind;
-use crate::account::profile::{Estimate, Function};
-use crate::account::user_code::UserCode;
+use crate::analysis::Summary;
+use crate::analysis::attribution::WorkKind;
+use crate::analysis::profile::{Estimate, Function};
+use crate::analysis::user_code::UserCode;
 use crate::output::visible;
 use crate::report::text::terminal::{Terminal, fitted};
 use firstbyte_measure::units::display_nanos;

@@ -2,7 +2,7 @@
 
 use super::{Check, TRACEES, check, right, runs_32_bit, skipped, tracee};
 use crate::report::Checked;
-use crate::table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, setting};
+use crate::table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, options};
 use crate::tool::RUNS;
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind};
 use firstbyte_measure::tracer::bpf::{BpfFull, BpfPhases, DEFAULT_RING, LARGE_RING};
@@ -93,7 +93,7 @@ fn faults_of_run(tracer: &mut dyn Tracer, case: &Case, path: &str) -> Result<Vec
 }
 
 fn run(tracer: &mut dyn Tracer, case: &Case, path: &str) -> Result<Recording, String> {
-    let recording = tracer.run(&mut launcher(path, case.arguments)?, &setting(OutputKind::Pipe));
+    let recording = tracer.run(&mut launcher(path, case.arguments)?, &options(OutputKind::Pipe));
     recording.map_err(|error| error.to_string())
 }
 
@@ -106,7 +106,7 @@ fn launcher(path: &str, arguments: &[&str]) -> Result<Launcher, String> {
 fn uring(bpf: &mut BpfPhases) -> Checked {
     let Some(path) = tracee("uring_c") else { return skipped("the tracee was not built") };
     let recording =
-        bpf.run(&mut launcher(&path, &[])?, &setting(OutputKind::Pipe)).map_err(|e| e.to_string())?;
+        bpf.run(&mut launcher(&path, &[])?, &options(OutputKind::Pipe)).map_err(|e| e.to_string())?;
     if recording.exit == ExitStatus::Code(77) {
         return skipped("the kernel refuses io_uring");
     }

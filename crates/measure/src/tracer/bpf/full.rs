@@ -16,7 +16,7 @@ use super::survivors::kill_survivors;
 use crate::arch::{Abi, PathPositions, path_arguments, structures};
 use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::EventCosts;
-use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
+use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, RunOptions, Tracer, frame};
 use aya::Ebpf;
 use aya::maps::{HashMap, MapData, RingBuf};
 use aya::programs::perf_event::{
@@ -378,14 +378,14 @@ impl Tracer for BpfFull {
         BpfFull::detach(self).map_err(|error| ChooseError::Switch(error.to_string()))
     }
 
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let mut stdout = setting.stdout()?;
-        self.arm(setting.output.is_read());
-        let ended = observed_run(launcher, &mut stdout, setting.timeout);
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
+        let mut stdout = options.stdout()?;
+        self.arm(options.output.is_read());
+        let ended = observed_run(launcher, &mut stdout, options.timeout);
         let (Observed { mut events, ids, mut lost }, seen, outlived) = self.collect_and_kill();
         lost += self.skipped.until_now(&self.programs);
         let (child, ended) = ended?;
-        let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
+        let mut recording = frame(Backend::Bpf, launcher, options, &child, &ended, stdout.finish());
         recording.left_behind |= outlived?;
         recording.lost = lost + ids.translate(&mut events, &seen, recording.root);
         recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));

@@ -13,7 +13,7 @@ use super::shared_run::{Run, observed_run};
 use super::skipped::{Skipped, with_twin};
 use super::survivors::kill_survivors;
 use crate::launch::{LaunchError, Launcher, tree};
-use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, Setting, Tracer, frame};
+use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, RunOptions, Tracer, frame};
 use crate::units::Nanos;
 use aya::Ebpf;
 use aya::maps::RingBuf;
@@ -226,13 +226,13 @@ impl Tracer for BpfPhases {
         BpfPhases::detach(self).map_err(|error| ChooseError::Switch(error.to_string()))
     }
 
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let mut stdout = setting.stdout()?;
-        self.arm(setting.output.is_read());
-        let ended = observed_run(launcher, &mut stdout, setting.timeout);
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
+        let mut stdout = options.stdout()?;
+        self.arm(options.output.is_read());
+        let ended = observed_run(launcher, &mut stdout, options.timeout);
         let Observed { mut events, ids, session, lost, outlived } = self.collect();
         let (child, ended) = ended?;
-        let mut recording = frame(Backend::Bpf, launcher, setting, &child, &ended, stdout.finish());
+        let mut recording = frame(Backend::Bpf, launcher, options, &child, &ended, stdout.finish());
         recording.left_behind |= outlived?;
         recording.lost = lost + ids.translate(&mut events, &session.run, recording.root);
         add_events(&mut recording, events, &session);

@@ -14,10 +14,10 @@ use std::time::Duration;
 /// What precedes each record in the ring: `BPF_RINGBUF_HDR_SZ` in include/uapi/linux/bpf.h.
 const HEADER: usize = 8;
 
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How soon the thread looks again after it found a quarter of the ring full.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
+const BUSY_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A ring buffer that is emptied before it is full.
 pub(super) struct RingDrain {
@@ -86,12 +86,12 @@ impl Shared {
     fn look(&self) {
         // The ring is mapped. On a kernel that cannot do it, the table stays shared.
         ourselves::keep_descriptors(None);
-        let mut pause = LOOK;
+        let mut pause = POLL_INTERVAL;
         while !self.gone.load(Ordering::Relaxed) {
             std::thread::park_timeout(pause);
             let watching = self.watching.load(Ordering::Relaxed);
             let found = if watching { self.content().drain() } else { 0 };
-            pause = if found > self.size / 4 { LOOK_AGAIN } else { LOOK };
+            pause = if found > self.size / 4 { BUSY_POLL_INTERVAL } else { POLL_INTERVAL };
         }
     }
 }

@@ -98,7 +98,7 @@ pub(super) mod twins {
     use super::super::attach::AttachError;
     use super::TWICE;
     use crate::launch::{Command, Launcher};
-    use crate::tracer::{EventKind, Setting, Tracer};
+    use crate::tracer::{EventKind, RunOptions, Tracer};
     use std::cell::Cell;
     use std::collections::BTreeMap;
 
@@ -133,7 +133,7 @@ pub(super) mod twins {
     fn counts(tracer: &mut dyn Tracer) -> BTreeMap<String, usize> {
         let words = ["/bin/sh", "-c", "echo a; (echo b); /bin/true; exec /bin/echo c"];
         let mut launcher = Launcher::new(Command::new(&words).unwrap()).unwrap();
-        let recording = tracer.run(&mut launcher, &Setting::default()).unwrap();
+        let recording = tracer.run(&mut launcher, &RunOptions::default()).unwrap();
         assert_eq!(recording.lost, 0);
 
         let mut counts = BTreeMap::new();

@@ -9,7 +9,7 @@ use super::shared_run::PATH_ROOM;
 use crate::launch::ExitStatus;
 use crate::launch::wait::Usage;
 use crate::tracer::choose::ChooseError;
-use crate::tracer::starts::{LONGEST_PROGRAM, Look, StartTracer, StartsPlan, TracedStart};
+use crate::tracer::starts::{Look, MAX_PROGRAM_BYTES, StartTracer, StartsPlan, TracedStart};
 use crate::tracer::watch::Scope;
 use crate::tracer::{Backend, Event, EventKind, Output, Recording, Tracer};
 use crate::units::Nanos;
@@ -176,7 +176,7 @@ impl StartTracer for BpfStarts {
 /// As `starts.program` in `full_session.h`, and its length: a slash, and the name or the path.
 fn program_text(program: &str) -> ([u8; PATH_ROOM], u32) {
     let mut text = [0; PATH_ROOM];
-    let length = program.len().min(LONGEST_PROGRAM);
+    let length = program.len().min(MAX_PROGRAM_BYTES);
     text[0] = b'/';
     text[1..=length].copy_from_slice(&program.as_bytes()[..length]);
     (text, u32::try_from(length + 1).unwrap_or_default())
@@ -234,7 +234,7 @@ mod tests {
         let (text, length) = program_text("gcc");
         assert_eq!((&text[..5], length), (&b"/gcc\0"[..], 4));
         let (text, length) = program_text(&"x".repeat(300));
-        assert_eq!((text[LONGEST_PROGRAM], text[LONGEST_PROGRAM + 1], length), (b'x', 0, 254));
+        assert_eq!((text[MAX_PROGRAM_BYTES], text[MAX_PROGRAM_BYTES + 1], length), (b'x', 0, 254));
     }
 
     fn event(at: u64, kind: EventKind) -> Event {

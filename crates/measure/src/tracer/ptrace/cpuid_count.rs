@@ -62,8 +62,8 @@ mod stepping {
     use std::ptr;
     use std::time::{Duration, Instant};
 
-    const MOST_STEPS: u32 = 100_000;
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const MAX_STEPS: u32 = 100_000;
+    const COUNT_TIMEOUT: Duration = Duration::from_secs(10);
 
     /// `cpuid` and `syscall` (Intel SDM, volume 2).
     const CPUID: [u8; 2] = [0x0f, 0xa2];
@@ -88,7 +88,7 @@ mod stepping {
 
         pub(super) fn count(&self) -> Result<u64, NoCpuidCount> {
             let (tracee, began, mut count) = (TracedThread(self.pid()), Instant::now(), 0);
-            for _ in 0..MOST_STEPS {
+            for _ in 0..MAX_STEPS {
                 let registers = self.registers().ok_or(NoCpuidCount::Untraced)?;
                 let mut code = [0; 2];
                 tracee.read_memory(registers.rip, &mut code);
@@ -96,7 +96,7 @@ mod stepping {
                 if code == SYSCALL && opens_or_writes(registers.rax) {
                     return Ok(count);
                 }
-                if began.elapsed() > PATIENCE || interrupt::interrupted().is_some() {
+                if began.elapsed() > COUNT_TIMEOUT || interrupt::interrupted().is_some() {
                     return Err(NoCpuidCount::Slow);
                 }
                 if !self.step() {

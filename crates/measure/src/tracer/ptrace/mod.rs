@@ -51,7 +51,7 @@ mod watcher;
 use crate::Counts;
 use crate::launch::wait::Killed;
 use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
-use crate::tracer::{Backend, EventKind, Recording, Setting, Tracer, frame};
+use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer, frame};
 pub use cpuid_count::{NoCpuidCount, cpuid_count};
 pub use files_of_run::FilesOfRun;
 use follow::{Extent, Followed, Follower};
@@ -92,8 +92,8 @@ impl Tracer for PtracePhases {
         Backend::Ptrace
     }
 
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        observe(launcher, setting, Extent::Phases, Some(&self.filter)).map(|observed| observed.recording)
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
+        observe(launcher, options, Extent::Phases, Some(&self.filter)).map(|observed| observed.recording)
     }
 }
 
@@ -106,23 +106,23 @@ impl Tracer for PtraceFull {
         Backend::Ptrace
     }
 
-    fn run(&mut self, launcher: &mut Launcher, setting: &Setting) -> Result<Recording, LaunchError> {
-        let observed = observe(launcher, setting, Extent::Full, None);
+    fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
+        let observed = observe(launcher, options, Extent::Full, None);
         observed.map(|observed| observed.recording)
     }
 }
 
 /// Runs a launcher's command once and counts what it does. Every system call of its tree stops. The recording has
 /// the same events as that of the phases, with the times of a run that is many times slower.
-pub fn count(launcher: &mut Launcher, setting: &Setting) -> Result<(Counts, Recording), LaunchError> {
-    let observed = observe(launcher, setting, Extent::Counts, None)?;
+pub fn count(launcher: &mut Launcher, options: &RunOptions) -> Result<(Counts, Recording), LaunchError> {
+    let observed = observe(launcher, options, Extent::Counts, None)?;
     Ok((observed.counts, observed.recording))
 }
 
 /// Runs a launcher's command once and finds the files that its tree executes, maps or opens, which must be in
 /// memory for a fast start.
-pub fn files(launcher: &mut Launcher, setting: &Setting) -> Result<(FilesOfRun, Recording), LaunchError> {
-    let observed = observe(launcher, setting, Extent::Files, None)?;
+pub fn files(launcher: &mut Launcher, options: &RunOptions) -> Result<(FilesOfRun, Recording), LaunchError> {
+    let observed = observe(launcher, options, Extent::Files, None)?;
     Ok((observed.files, observed.recording))
 }
 
@@ -140,11 +140,11 @@ struct Observed {
 /// count as the tracee's own start-up.
 fn observe(
     launcher: &mut Launcher,
-    setting: &Setting,
+    options: &RunOptions,
     extent: Extent,
     filter: Option<&[libc::sock_filter]>,
 ) -> Result<Observed, LaunchError> {
-    let mut stdout = setting.stdout()?;
+    let mut stdout = options.stdout()?;
     let (ours, childs) =
         UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause })?;
     let (standstill, rescue) = (Standstill::default(), Rescue::default());
@@ -153,7 +153,7 @@ fn observe(
     let (child, killed, traced) = thread::scope(|scope| {
         let tracing = thread::Builder::new()
             .name("ptrace".to_owned())
-            .spawn_scoped(scope, || trace(ours, setting.output, extent, (&standstill, &rescue), seized))
+            .spawn_scoped(scope, || trace(ours, options.output, extent, (&standstill, &rescue), seized))
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
 
         let child = launcher.launch(&mut stdout, Preparation::Ptrace { meeting: childs.as_fd(), filter });
@@ -163,7 +163,7 @@ fn observe(
             (Ok(child), Some(process)) => {
                 let watch = launcher.watch();
                 let mut watched = Watched::new(child, &mut stdout, process, watch);
-                let killed = watched.until_exited(setting.timeout, &standstill, &rescue, &is_seized);
+                let killed = watched.until_exited(options.timeout, &standstill, &rescue, &is_seized);
                 until_untraced(&is_seized, &rescue);
                 killed
             }
@@ -180,7 +180,7 @@ fn observe(
     if killed == Some(Killed::Interrupted) && !matches!(followed, Err(LaunchError::Unkillable { .. })) {
         return Err(LaunchError::Interrupted);
     }
-    observed(launcher, setting, &child, stdout, killed, followed?)
+    observed(launcher, options, &child, stdout, killed, followed?)
 }
 
 /// Why the tracee was not followed.
@@ -278,7 +278,7 @@ fn reap(pid: i32) {
 
 fn observed(
     launcher: &Launcher,
-    setting: &Setting,
+    options: &RunOptions,
     child: &Child,
     stdout: Stdout,
     killed: Option<Killed>,
@@ -292,7 +292,7 @@ fn observed(
     // If we had to kill the tracee, it has left nothing behind by itself.
     let left_behind = killed.is_none() && (outlived || of_its_group);
     let ended = Ended { status, reaped, usage, killed, left_behind };
-    let mut recording = frame(Backend::Ptrace, launcher, setting, child, &ended, stdout.finish());
+    let mut recording = frame(Backend::Ptrace, launcher, options, child, &ended, stdout.finish());
 
     // Mostly read after the tracee has exited, so the instant means nothing.
     recording.events.retain(|event| !matches!(event.kind, EventKind::FirstRead { .. }));

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long a killed process, or one that was asked to end, may take to end. It may have much memory to give back.
-const PATIENCE: Nanos = Nanos(3_000_000_000);
+const END_TIMEOUT: Nanos = Nanos(3_000_000_000);
 
 /// The rescue of one run, shared by the tracing thread and the watching thread.
 #[derive(Debug, Default)]
@@ -51,6 +51,6 @@ impl Deadline {
         if begun && self.0.is_none() {
             self.0 = Some(clock::now());
         }
-        self.0.is_some_and(|since| clock::now().0.saturating_sub(since.0) > PATIENCE.0)
+        self.0.is_some_and(|since| clock::now().0.saturating_sub(since.0) > END_TIMEOUT.0)
     }
 }

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 /// How often we look. An interruption takes at most twice as long.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A run that has begun.
 #[derive(Debug)]
@@ -113,10 +113,14 @@ impl<'r> Watched<'r> {
                 }
             }
 
-            let pause = if ending.has_begun() { LOOK } else { left.unwrap_or(LOOK).min(LOOK) };
+            let pause = if ending.has_begun() {
+                POLL_INTERVAL
+            } else {
+                left.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL)
+            };
             let pause = if ending.has_begun() { pause } else { self.stdout.pause(pause, elapsed) };
 
-            if self.watch == Watch::Exit && elapsed >= LOOK {
+            if self.watch == Watch::Exit && elapsed >= POLL_INTERVAL {
                 self.stdout.note_whether_full();
                 self.watch = Watch::Arrival;
             }
@@ -149,7 +153,7 @@ impl<'r> Watched<'r> {
 /// exited, so the rest of its tree is being killed.
 pub(super) fn until_untraced<T>(tracing: &Receiver<T>, rescue: &Rescue) {
     let mut deadline = Deadline::default();
-    while let Err(RecvTimeoutError::Timeout) = tracing.recv_timeout(LOOK) {
+    while let Err(RecvTimeoutError::Timeout) = tracing.recv_timeout(POLL_INTERVAL) {
         if deadline.has_passed(true) {
             rescue.ask();
         }

@@ -1,0 +1,251 @@
+//! Findings about user code, by its samples.
+
+use super::{Evidence, Finding, loading_rules, noteworthy};
+use crate::analysis::loads::{EXECUTABLE, Load};
+use crate::analysis::profile::{Function, GENERATED, Node};
+use crate::analysis::user_code::is_loader;
+use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The function whose own code takes the longest.
+pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
+    let functions = &run.user_code?.divided.functions;
+    let function = functions.iter().find(|function| function.frame.function.is_some())?;
+    let name = function.frame.function.as_deref()?;
+    let says_nothing = executes_cpuid(run, name) || interprets(name);
+    if !noteworthy(Nanos::rounded(function.own.time), run.account, 10) || says_nothing {
+        return None;
+    }
+    let of = if functions.first().is_some_and(|first| first.frame.function.is_none()) {
+        "the user code that has names"
+    } else {
+        "all user code"
+    };
+    let text = format!(
+        "The function `{name}` of `{}` takes the most time of {of}, by samples. `--export-folded` shows who calls it.",
+        function.frame.file()
+    );
+    Some(Finding::new("hottest-function", Nanos(0), text).about(name).sampled(function.own))
+}
+
+/// Functions in which an interpreter executes its programs, whatever these do.
+const INTERPRETING: [&str; 6] = [
+    "_PyEval_EvalFrameDefault",
+    "Builtins_",
+    "Perl_runops_standard",
+    "execute_ex",
+    "luaV_execute",
+    "vm_exec_core",
+];
+
+fn interprets(function: &str) -> bool {
+    INTERPRETING.iter().any(|known| function.starts_with(known))
+}
+
+/// What they do.
+pub(super) const INTERPRETED: &str = "the program that it interprets";
+
+/// glibc's functions that ask the processor what it can do.
+const OF_CPUID: [&str; 7] = [
+    "dl_init_cacheinfo",
+    "get_common",
+    "handle_amd",
+    "handle_intel",
+    "init_cpu_features",
+    "intel_check_word",
+    "update_active",
+];
+
+/// Whether the finding about CPUID instructions has this function's time.
+fn executes_cpuid(run: &Evidence, function: &str) -> bool {
+    OF_CPUID.iter().any(|known| function.starts_with(known))
+        && loading_rules::trapped_instructions(run.account, run.machine).is_some()
+}
+
+/// A function that has this part of the program's time explains little: what it calls is named.
+const MAX_SHARE: f64 = 0.5;
+/// Unless what it calls has less than this part of its own time.
+const DIVIDED: f64 = 0.6;
+/// Functions that only call the program, its thread or what an event asks for. One without a name says no more.
+const ENTRIES: [&str; 10] = [
+    "_start",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "__libc_start_call_main",
+    "main",
+    "start_thread",
+    "clone",
+    "clone3",
+    "uv__io_poll",
+    "uv__async_io",
+];
+
+fn is_entry(function: &str) -> bool {
+    // compilers mark the parts of a function that they divide
+    ENTRIES.contains(&function.split(".part.").next().unwrap_or_default())
+}
+
+/// Smaller parts are not named.
+const NAMED: f64 = 0.05;
+
+/// What the program with the most user code works on: the functions among which the tree of its calls divides its time. The
+/// cost becomes smaller by what other findings explain.
+pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
+    let nodes = &run.user_code?.divided.nodes;
+    let roots = nodes.iter().enumerate().filter(|(_, node)| node.caller.is_none());
+    let (root, program) = roots.max_by(|(_, a), (_, b)| a.time.total_cmp(&b.time))?;
+    let cost = Nanos::rounded(program.time);
+    if !noteworthy(cost, run.account, 20) {
+        return None;
+    }
+
+    let parts = parts(nodes, root);
+    let native = native_part(nodes, root);
+    let of_it = native.as_ref().map_or(String::new(), |(name, time)| format!(" (of it `{name}` {time})"));
+    let shown_part = |(name, time): &(String, Nanos)| {
+        format!("{name} {time}{}", if name == INTERPRETED { &of_it } else { "" })
+    };
+    let shown: Vec<String> = parts.iter().take(4).map(shown_part).collect();
+    let name = program.frame.file();
+    let divided = if shown.is_empty() {
+        "; most of its functions have no names".to_owned()
+    } else {
+        format!(": {}", shown.join(", "))
+    };
+    let unnamed = unnamed_part(run, cost).unwrap_or_default();
+    let text = format!(
+        "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}.{unnamed} \
+         `--export-folded` shows all functions."
+    );
+    let mostly = match (parts.first(), &native) {
+        (Some((part, _)), Some((native, _))) if part == INTERPRETED => native,
+        (part, _) => part.map_or(name, |(part, _)| part.as_str()),
+    };
+    Some(Finding::new("user-code", cost, text).about(mostly))
+}
+
+/// Says which file's code takes at least a quarter of the time, but has no names.
+fn unnamed_part(run: &Evidence, cost: Nanos) -> Option<String> {
+    let functions = &run.user_code?.divided.functions;
+    let nameless = functions.iter().filter(|function| function.frame.function.is_none());
+    let most = nameless.max_by(|a, b| a.own.time.total_cmp(&b.own.time))?;
+    let (file, time) = (most.frame.file(), Nanos::rounded(most.own.time));
+    let text =
+        format!(" Functions of `{file}` without names take {time}: its debug symbols would name them.");
+    (time.0 * 4 >= cost.0 && &*most.frame.module != GENERATED).then_some(text)
+}
+
+/// The functions that divide the time of a program, each with what it calls; the longest first.
+fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
+    let all = nodes[root].time;
+    let mut called: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (place, node) in nodes.iter().enumerate().filter(|(_, node)| node.time >= NAMED * all) {
+        node.caller.into_iter().for_each(|caller| called[caller].push(place));
+    }
+
+    let (mut open, mut times) = (vec![root], BTreeMap::<String, f64>::new());
+    while let Some(place) = open.pop() {
+        let (time, name) = (nodes[place].time, nodes[place].frame.function.as_deref());
+        let inside: f64 = called[place].iter().map(|inner| nodes[*inner].time).sum();
+        let interprets = name.is_some_and(interprets);
+        let is_entry = name.is_none_or(is_entry);
+        // other findings have the loader's time, but not that of the initialisers that it calls
+        let is_loader = is_loader(&nodes[place].frame.module);
+        if place == root
+            || is_loader
+            || is_entry && inside > 0.0
+            || time >= MAX_SHARE * all && inside >= DIVIDED * time && !interprets
+        {
+            open.extend(&called[place]);
+            let itself = name.filter(|_| is_entry && !is_loader && time - inside >= MAX_SHARE * all);
+            if let Some(name) = itself {
+                *times.entry(format!("`{name}` itself")).or_default() += time - inside;
+            }
+        } else if let Some(name) = name {
+            let shown = if interprets { INTERPRETED.to_owned() } else { format!("`{name}`") };
+            *times.entry(shown).or_default() += time;
+        }
+    }
+
+    let mut parts: Vec<(String, Nanos)> =
+        times.into_iter().map(|(name, time)| (name, Nanos::rounded(time))).collect();
+    parts.sort_by_key(|(_, time)| Reverse(*time));
+    parts
+}
+
+/// A native function that an interpreted program calls is named if it has this part of all.
+const NATIVE: f64 = 0.25;
+
+/// The native function that takes the longest, with all that it calls, of those that the interpreted program calls: a parser
+/// of JSON, for example. Functions in the interpreter's own file, and those that call it again, belong to it.
+fn native_part(nodes: &[Node], root: usize) -> Option<(String, Nanos)> {
+    let name = |place: usize| nodes[place].frame.function.as_deref();
+    let callers = |place: usize| std::iter::successors(nodes[place].caller, |caller| nodes[*caller].caller);
+    let is_interpreter = |place: usize| name(place).is_some_and(interprets);
+    let is_inside = |place: &usize| {
+        let interpreter = callers(*place).find(|caller| is_interpreter(*caller));
+        interpreter.is_some_and(|caller| nodes[caller].frame.module != nodes[*place].frame.module)
+            && callers(*place).last() == Some(root)
+    };
+    let interpreters = (0..nodes.len()).filter(|place| is_interpreter(*place));
+    let call_it: BTreeSet<&str> = interpreters.flat_map(callers).filter_map(name).collect();
+
+    let mut times: BTreeMap<&str, (f64, Reverse<usize>)> = BTreeMap::new();
+    for place in (0..nodes.len()).filter(is_inside) {
+        let Some(own) = name(place).filter(|own| !call_it.contains(own) && !interprets(own)) else {
+            continue;
+        };
+        if callers(place).all(|caller| name(caller) != Some(own)) {
+            times.entry(own).or_insert((0.0, Reverse(place))).0 += nodes[place].time;
+        }
+    }
+    let (name, (time, _)) =
+        times.into_iter().max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
+    (time >= NATIVE * nodes[root].time).then(|| (name.to_owned(), Nanos::rounded(time)))
+}
+
+/// Functions that collect garbage, as their runtimes name them.
+const COLLECTORS: [&str; 4] = ["gc_collect_main", "gc_start", "runtime.gcStart", "GC_collect_or_expand"];
+
+/// Garbage collection while the program starts or ends.
+pub(super) fn garbage_collection(run: &Evidence) -> Option<Finding> {
+    let collects = |function: &&Function| {
+        function
+            .frame
+            .function
+            .as_deref()
+            .is_some_and(|name| COLLECTORS.iter().any(|known| name.starts_with(known)))
+    };
+    let function = run
+        .user_code?
+        .divided
+        .functions
+        .iter()
+        .filter(collects)
+        .max_by(|a, b| a.total.time.total_cmp(&b.total.time))?;
+    let text = format!(
+        "Garbage collection (`{}` and what it calls, by samples). Nothing that starts up is garbage: `gc.disable()` or \
+         `gc.freeze()` in Python, a larger first heap elsewhere.",
+        function.frame.function.as_deref().unwrap_or_default()
+    );
+    Some(Finding::new("garbage-collection", Nanos(0), text).sampled(function.total))
+}
+
+/// Code that the programs generate while they run. Files contain the interpreters of most languages, but not that of Java.
+pub(super) fn generated_code(run: &Evidence) -> Option<Finding> {
+    let module = run.user_code?.divided.modules.iter().find(|module| &*module.module == GENERATED)?;
+    if !noteworthy(Nanos::rounded(module.own.time), run.account, 10) {
+        return None;
+    }
+    let is_java = |load: &&Load| load.runtime == EXECUTABLE && load.unit.starts_with("java");
+    let text = if run.loads.iter().any(|load| is_java(&load)) {
+        "Java executes bytecode: its interpreter, which is generated at the start, and the code that it compiles just in \
+         time take this long, by samples. `-XX:TieredStopAtLevel=1` compiles sooner and less; code that was compiled ahead \
+         of time needs neither."
+    } else {
+        "Code that is generated while the program runs, as by a just-in-time compiler, takes this long, by samples. It is \
+         generated again at every start."
+    };
+    Some(Finding::new("generated-code", Nanos(0), text.to_owned()).sampled(module.own))
+}

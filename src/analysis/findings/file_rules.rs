@@ -1,0 +1,293 @@
+//! Findings about files and programs that a start-up brings in.
+
+use super::{Evidence, Finding, noteworthy};
+use crate::analysis::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_code, is_module};
+use crate::analysis::profile::{Estimate, Function};
+use crate::analysis::runs::AskedRuntime;
+use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// A load that is nearly everything, such as the script itself, explains nothing.
+const NEARLY_ALL: f64 = 0.98;
+
+/// What the loader does with it is part of dynamic linking.
+const LOADER_CACHE: &str = "/etc/ld.so.cache";
+
+/// A settings file, a script or a file with certificates that takes long, with the programs that it starts.
+pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
+    let nearly_all = NEARLY_ALL * run.account.total.as_f64();
+    let files = run.loads.iter().filter(|load| load.runtime == FILE && load.total.as_f64() < nearly_all);
+    let executed =
+        || run.account.processes.iter().flat_map(|process| &process.execs).map(|exec| &exec.executed);
+    let is_of_modules = |path: &str| executed().any(|program| is_module(path, program));
+    let load = files
+        .filter(|load| !load.has_suffix("pth") && !is_of_kernel(run, load))
+        .filter(|load| load.path() != LOADER_CACHE && !is_program(run, load))
+        .filter(|load| !is_of_modules(load.path()) && !load.has_suffix("so"))
+        .filter(|load| !variables_with(load.path(), run).is_empty() || !is_last_script(run, load))
+        .max_by_key(|load| load.total)?;
+    if !noteworthy(load.total, run.account, 5) {
+        return None;
+    }
+
+    let path = load.path();
+    let programs = Nanos(load.total.0 - load.own.0);
+    let nested =
+        if programs.0 > 0 { format!(", {programs} of it in what it starts or reads") } else { String::new() };
+    let variables = variables_with(path, run);
+    // A shell reads a file at once and then executes it. What it reports itself says which command takes the time.
+    let shells = [AskedRuntime::Bash, AskedRuntime::Zsh].map(AskedRuntime::name);
+    if variables.is_empty() && run.loads.iter().any(|load| shells.contains(&load.runtime)) {
+        return None;
+    }
+    let text = if variables.is_empty() {
+        format!(
+            "The start-up reads `{path}` and works on it{nested}. Shorten it, or read it only when it is needed."
+        )
+    } else {
+        format!(
+            "The start-up reads `{path}` and works on it{nested}. The environment names this file: {}. Unset the variable \
+             where the program does not need the file.",
+            variables.join(", ")
+        )
+    };
+    let read = Finding::new("slow-file", load.total, text).about(path);
+    let sampled = variables.iter().filter_map(|variable| reader(run, variable));
+    let sampled = sampled.max_by_key(|time| Nanos::rounded(time.time));
+    Some(match sampled.filter(|time| Nanos::rounded(time.time) > read.cost) {
+        Some(time) => read.sampled(time),
+        None => read,
+    })
+}
+
+/// How long the program waits, while it works on a file, for the programs that it starts.
+pub(super) fn programs_of(loads: &[Load], path: &str) -> Nanos {
+    let of_file = |load: &&Load| load.runtime == FILE && load.path() == path;
+    let longest = loads.iter().filter(of_file).max_by_key(|load| load.total);
+    let place = longest.and_then(|longest| loads.iter().position(|load| std::ptr::eq(load, longest)));
+    place.map_or(Nanos(0), |place| {
+        let inside: Vec<&Load> = loads[place..].iter().filter(|load| load.is_file()).collect();
+        Nanos(inside[0].total.0.saturating_sub(without_programs(&inside).0))
+    })
+}
+
+/// Functions that do all that a variable asks for, and not only what lies between the reads of its file.
+const READERS: [(&str, &str); 1] = [("NODE_EXTRA_CA_CERTS", "node::crypto::UseExtraCaCerts")];
+
+/// The time of the function that reads the file of a variable, with all that it calls.
+fn reader(run: &Evidence, variable: &str) -> Option<Estimate> {
+    let (_, reader) = READERS.into_iter().find(|(name, _)| *name == variable)?;
+    let functions = &run.user_code?.divided.functions;
+    let is_reader = |function: &&Function| function.frame.function.as_deref() == Some(reader);
+    functions.iter().find(is_reader).map(|function| function.total)
+}
+
+/// Whether a file is a script that is executed as a program: it does not slow the start-up down, it is what starts up.
+fn is_program(run: &Evidence, load: &Load) -> bool {
+    let mut executions = run.account.processes.iter().flat_map(|process| &process.execs);
+    executions.any(|exec| &*exec.path == load.path())
+}
+
+/// The last script that a program reads has the time of all that the program does until its first byte, so how long the
+/// script itself takes is not known. The time of the others ends where the next one begins.
+fn is_last_script(run: &Evidence, load: &Load) -> bool {
+    let mut executions = run.account.processes.iter().flat_map(|process| &process.execs);
+    let is_script = executions.any(|exec| is_code(load.path(), &exec.executed, Some(&exec.path)));
+
+    let place = run.loads.iter().position(|other| std::ptr::eq(other, load)).unwrap_or_default();
+    let beside = run.loads[place + 1..].iter().take_while(|other| other.depth >= load.depth);
+    is_script && !beside.into_iter().any(|other| other.depth == load.depth && other.runtime == FILE)
+}
+
+/// A file whose content the kernel makes, unless its own calls take the time: there is nothing in it to work on.
+fn is_of_kernel(run: &Evidence, load: &Load) -> bool {
+    let path = load.path();
+    let calls = run.account.files.iter().find(|file| &*file.path == path).map_or(Nanos(0), |file| file.time);
+    (path.starts_with("/proc/") || path.starts_with("/sys/")) && calls.0 * 2 < load.total.0
+}
+
+/// The variables of the programs' environment that name a file.
+fn variables_with(path: &str, run: &Evidence) -> Vec<String> {
+    let names = run.environment.variables_with(path);
+    // several runtimes have a variable for the same file: that of a program which takes part is meant
+    let executables = || run.loads.iter().filter(|load| load.runtime == EXECUTABLE);
+    let meant = |name: &&String| executables().any(|program| name.starts_with(&program.unit.to_uppercase()));
+    let own: Vec<String> = names.iter().filter(meant).cloned().collect();
+    if own.is_empty() { names } else { own }
+}
+
+/// A program that was started, and how often.
+#[derive(Clone, Debug, Default)]
+struct Started<'l> {
+    count: usize,
+    total: Nanos,
+    /// What the programs of this name start, each without what that starts in turn.
+    nested: BTreeMap<&'l str, Nanos>,
+}
+
+/// The programs that the program starts, by name.
+pub(super) fn programs(run: &Evidence) -> Option<Finding> {
+    let programs = started(run.loads);
+    let cost: Nanos = programs.values().map(|program| program.total).sum();
+    let count: usize = programs.values().map(|program| program.count).sum();
+    if !noteworthy(cost, run.account, 5) {
+        return None;
+    }
+    let mut programs: Vec<(&str, Started)> = programs.into_iter().collect();
+    programs.sort_by_key(|(_, program)| Reverse(program.total));
+    let longest: Vec<String> = programs.iter().take(4).map(|(name, program)| program.shown(name)).collect();
+    let text = format!(
+        "It waits for {} that it starts: {}. Starting fewer of them saves an exec and a start-up each.",
+        if count == 1 { "1 program".to_owned() } else { format!("{count} programs") },
+        longest.join(", ")
+    );
+    Some(Finding::new("programs", cost, text))
+}
+
+/// The programs that the first program starts, each with those that it starts in turn.
+fn started(loads: &[Load]) -> BTreeMap<&str, Started<'_>> {
+    let loads: Vec<&Load> = loads.iter().filter(|load| load.is_file()).collect();
+    let mut programs: BTreeMap<&str, Started> = BTreeMap::new();
+    let mut outside: Option<(u32, &str)> = None;
+    for (place, load) in loads.iter().enumerate() {
+        outside = outside.filter(|(depth, _)| load.depth > *depth);
+        if load.runtime != EXECUTABLE || load.depth == 0 {
+            continue;
+        }
+        let own = without_programs(&loads[place..]);
+        if let Some((_, name)) = outside {
+            let nested = programs.entry(name).or_default().nested.entry(&load.unit).or_default();
+            *nested = *nested + own;
+        } else {
+            outside = Some((load.depth, &load.unit));
+            let program = programs.entry(&load.unit).or_default();
+            (program.count, program.total) = (program.count + 1, program.total + load.total);
+        }
+    }
+    programs
+}
+
+/// The time of the first of these loads, without that of the programs that it starts.
+fn without_programs(loads: &[&Load]) -> Nanos {
+    let mut rest = loads[0].total.0;
+    let mut inside: Option<u32> = None;
+    for load in loads[1..].iter().take_while(|load| load.depth > loads[0].depth) {
+        inside = inside.filter(|depth| load.depth > *depth);
+        if load.runtime == EXECUTABLE && inside.is_none() {
+            inside = Some(load.depth);
+            rest = rest.saturating_sub(load.total.0);
+        }
+    }
+    Nanos(rest)
+}
+
+impl Started<'_> {
+    /// `cc 150 ms (2 times, of it cc1 62 ms, ld 40 ms)`.
+    fn shown(&self, name: &str) -> String {
+        let times = (self.count > 1).then(|| format!("{} times", self.count));
+        let mut nested: Vec<(&&str, &Nanos)> = self.nested.iter().collect();
+        nested.sort_by_key(|(_, time)| Reverse(**time));
+        let large = nested.iter().filter(|(_, time)| time.0 * 5 >= self.total.0).take(2);
+        let large: Vec<String> = large.map(|(name, time)| format!("`{name}` {time}")).collect();
+        let of_it = (!large.is_empty()).then(|| format!("of it {}", large.join(", ")));
+        let more: Vec<String> = times.into_iter().chain(of_it).collect();
+        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
+        format!("`{name}` {}{more}", self.total)
+    }
+}
+
+/// Python modules without a compiled file are compiled at each start. Those that Python itself reports as imported count:
+/// other programs, and Python's own tools, read sources as data.
+pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
+    let files = || run.loads.iter().filter(|load| load.runtime == FILE);
+    let is_compiled = |load: &&Load| {
+        let stem = load.unit.trim_end_matches(".py");
+        files().any(|other| {
+            other.unit.strip_prefix(stem).is_some_and(|rest| rest.starts_with('.') && other.has_suffix("pyc"))
+        })
+    };
+    let is_imported = |load: &&Load| {
+        let stem = load.unit.trim_end_matches(".py");
+        let reported = run.loads.iter().filter(|other| other.runtime == AskedRuntime::Python.name());
+        reported.into_iter().any(|other| other.unit.rsplit('.').next() == Some(stem))
+    };
+    let sources: Vec<&Load> =
+        files().filter(|load| load.has_suffix("py") && !is_compiled(load)).filter(is_imported).collect();
+    if sources.len() < 3 {
+        return None;
+    }
+
+    let cost: Nanos = sources.iter().map(|load| load.own).sum();
+    let folder =
+        sources[0].file.as_deref().and_then(|path| path.rsplit_once('/')).map_or(".", |(folder, _)| folder);
+    let text = format!(
+        "Python compiles {} modules, because they have no .pyc files. `python3 -m compileall {folder}` writes them, where \
+         PYTHONDONTWRITEBYTECODE is set or the folder cannot be written.",
+        sources.len()
+    );
+    Some(Finding::new("uncompiled-python", cost, text))
+}
+
+/// Variables that make programs load files, and the programs.
+const LOADING: [(&str, &str); 9] = [
+    ("LD_PRELOAD", "every program"),
+    ("LD_AUDIT", "every program"),
+    ("JAVA_TOOL_OPTIONS", "every Java program"),
+    ("JDK_JAVA_OPTIONS", "every Java program"),
+    ("_JAVA_OPTIONS", "every Java program"),
+    ("NODE_OPTIONS", "every Node program"),
+    ("RUBYOPT", "every Ruby program"),
+    ("PERL5OPT", "every Perl program"),
+    ("BASH_ENV", "every script of bash"),
+];
+
+/// Files that the environment makes programs load before their own.
+pub(super) fn preloaded(run: &Evidence) -> Option<Finding> {
+    let finding = |(name, programs): (&str, &str)| {
+        let value = run.environment.value(name)?.to_string_lossy();
+        let loads: Vec<&Load> = run.loads.iter().filter(|load| is_named_in(&value, load)).collect();
+        let cost: Nanos = loads.iter().map(|load| load.total).sum();
+        let mut names: Vec<String> = loads.iter().map(|load| format!("`{}`", load.path())).collect();
+        names.dedup();
+        let text =
+            format!("`{name}` makes {programs} load {}. Unset it where it is not needed.", names.join(", "));
+        (!loads.is_empty()).then(|| Finding::new("preloaded", cost, text).about(name))
+    };
+    LOADING.into_iter().filter_map(finding).max_by_key(|finding| finding.cost)
+}
+
+/// Whether the value of a variable names the file: alone, in a list, or as part of an option (`-javaagent:/a/b.jar=c`).
+fn is_named_in(value: &str, load: &Load) -> bool {
+    let mut words = value.split([':', ' ', '=', ',']);
+    let is_named = |word: &str| {
+        load.path() == word || load.path().strip_suffix(word).is_some_and(|folder| folder.ends_with('/'))
+    };
+    matches!(load.runtime, FILE | LIBRARY) && words.any(|word| !word.is_empty() && is_named(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_that_a_variable_names_are_found_in_lists_and_options() {
+        let named = |runtime, path: &str, value: &str| {
+            let load = Load {
+                runtime,
+                unit: path.rsplit('/').next().unwrap_or_default().to_owned(),
+                file: Some(path.into()),
+                own: Nanos(1),
+                total: Nanos(1),
+                depth: 1,
+            };
+            is_named_in(value, &load)
+        };
+        assert!(named(LIBRARY, "/lib/liba.so", "/lib/libb.so:/lib/liba.so"));
+        assert!(named(LIBRARY, "/lib/liba.so", "liba.so"));
+        assert!(named(FILE, "/opt/agent.jar", "-Xmx1g -javaagent:/opt/agent.jar=trace"));
+        assert!(!named(FILE, "/opt/agent.jar", "-Dname=gent.jar"));
+        assert!(!named(LIBRARY, "/lib/liba.so", ""));
+        assert!(!named(EXECUTABLE, "/bin/a", "/bin/a"));
+    }
+}

@@ -1,0 +1,151 @@
+//! Findings about the files of a program and about its first instructions.
+
+use super::{Cpuid, Finding, MachineFacts, TRAP, cost, noteworthy, role};
+use crate::analysis::{Account, Region, Role, Step, What};
+use firstbyte_measure::arch::CallFacts;
+use firstbyte_measure::units::Nanos;
+use std::collections::BTreeMap;
+
+/// Files that were looked for and not found: at least three failed calls.
+pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
+    let failed = |step: &&Step| {
+        matches!(&step.what, What::Call { failed: true, file: Some(_), text, .. } if is_missing(text))
+            && step.what.call_facts().is_some_and(CallFacts::looks_up)
+    };
+    let steps: Vec<&Step> = account.steps.iter().filter(failed).collect();
+    let cost = cost(steps.iter().copied());
+    if steps.len() < 3 || !noteworthy(cost, account, 1) {
+        return None;
+    }
+
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for step in &steps {
+        if let What::Call { file: Some(path), .. } = &step.what {
+            *names.entry(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()).or_default() += 1;
+        }
+    }
+
+    let (name, times) = names.into_iter().max_by_key(|(_, times)| *times)?;
+    let by_loader = steps.iter().filter(|step| role(&step.what) == Some(Role::Loader)).count();
+    let searching =
+        if by_loader * 2 > steps.len() { "most of them for libraries" } else { "in all processes" };
+    let most = if times > 1 { format!(", most often of `{name}`, {times} times") } else { String::new() };
+    let text = format!(
+        "{} lookups of files that do not exist failed ({searching}){most}. Put the folder that has the files first in the \
+         search path.",
+        steps.len()
+    );
+    Some(Finding::new("failed-searches", cost, text))
+}
+
+/// Whether a failed call failed because the file does not exist. `readlink` of a file that is no link fails, too.
+fn is_missing(text: &str) -> bool {
+    !text.contains(" = -1 ") || text.ends_with("ENOENT") || text.ends_with("ENOTDIR")
+}
+
+/// A library, other than the C library, with at least a fifth of the page faults on the critical path.
+pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
+    let faults = account.steps.iter().filter_map(|step| match &step.what {
+        What::Fault(fault) => Some((step, fault)),
+        _ => None,
+    });
+    let executables: Vec<&str> =
+        account.processes.iter().flat_map(|p| &p.execs).map(|exec| &*exec.executed).collect();
+
+    let (mut all, mut libraries) = (0_u64, BTreeMap::<&str, (u64, Nanos)>::new());
+    for (step, fault) in faults {
+        all += 1;
+        let (Region::File(path) | Region::Bss(path)) = &fault.region else { continue };
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let library = name.contains(".so") && !name.starts_with("libc.") && !name.starts_with("ld-");
+        if library && !executables.contains(&&**path) {
+            let entry = libraries.entry(name).or_default();
+            *entry = (entry.0 + 1, entry.1 + step.own);
+        }
+    }
+
+    let (name, (count, cost)) = libraries.into_iter().max_by_key(|(_, (count, _))| *count)?;
+    if count * 5 < all || count < 10 || !noteworthy(cost, account, 1) {
+        return None;
+    }
+
+    let text = format!(
+        "`{name}` has {} % of the page faults on the critical path ({count} of {all}). They alone take this long.",
+        count * 100 / all
+    );
+    Some(Finding::new("heavy-library", cost, text))
+}
+
+/// Memory without a file that is touched for the first time.
+pub(super) fn new_memory(account: &Account) -> Option<Finding> {
+    let is_new = |step: &&Step| match &step.what {
+        What::Fault(fault) => {
+            !fault.major && matches!(fault.region, Region::Anonymous | Region::Heap | Region::Stack)
+        }
+        _ => false,
+    };
+    let faults: Vec<&Step> = account.steps.iter().filter(is_new).collect();
+    let cost = cost(faults.iter().copied());
+    let text = format!(
+        "{} page faults in memory without a file (heap, stack, mmap): the kernel finds and clears a page at the first touch, \
+         or copies it after a fork. A program that touches less memory, or uses the same again, takes fewer.",
+        faults.len()
+    );
+    noteworthy(cost, account, 10).then(|| Finding::new("new-memory", cost, text))
+}
+
+/// Fewer CPUID instructions give no finding.
+const MIN_CPUIDS: u64 = 10;
+
+/// Virtual machines intercept CPUID. glibc executes dozens of them when it starts, and no system call or page fault shows
+/// them. Their number was counted, and the cost of one was measured. The finding is given if the user code that contains them
+/// lasts long enough: the code of ld.so, or of a static program, before anything is opened or written. Page faults and other
+/// interruptions divide that code into several steps.
+pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) -> Option<Finding> {
+    let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
+    let steps = &account.main().steps;
+    let begin = steps.iter().position(|step| matches!(step.what, What::Call { .. } | What::User))?;
+    let early = steps.iter().enumerate().skip(begin).take_while(|(_, step)| !opens_or_writes(&step.what));
+    let code = early.filter(|(_, step)| step.what == What::User);
+    let all: Nanos = code.clone().map(|(_, step)| step.own).sum();
+    if all < Nanos(cost.0 / 2) {
+        return None; // there is not enough time for them in this run; `unplaced` says so
+    }
+
+    let (index, longest) = code.max_by_key(|(_, step)| step.own)?;
+    let neighbour = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.what.title());
+    let before = neighbour(index.checked_sub(1)).unwrap_or_default();
+    let after = neighbour(Some(index + 1)).unwrap_or_default();
+    let cost = cost.min(all);
+    let mostly = if longest.own >= Nanos(cost.0 / 2) { "mostly" } else { "some of it" };
+
+    let text = format!(
+        "{executed} CPUID instructions (counted) trap on this virtual machine, {each} each. Together they take about \
+         {cost}, {mostly} between `{before}` and `{after}`, which lasts {}. glibc executes them at every start to choose \
+         its string functions.",
+        longest.own
+    );
+    Some(Finding::new("cpuid", cost, text))
+}
+
+/// The CPUID instructions that trap, and their cost together, if they are enough for a finding.
+fn trapping(account: &Account, machine: &MachineFacts) -> Option<(Cpuid, Nanos)> {
+    let cpuid = machine.cpuid.filter(|cpuid| cpuid.each >= TRAP && cpuid.executed >= MIN_CPUIDS)?;
+    let cost = Nanos(cpuid.each.0.saturating_mul(cpuid.executed));
+    noteworthy(cost, account, 1).then_some((cpuid, cost))
+}
+
+/// Why CPUID instructions that were counted give no finding: the run that is shown has no room for them.
+pub(super) fn unplaced(account: &Account, machine: &MachineFacts) -> Option<String> {
+    let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
+    trapped_instructions(account, machine).is_none().then(|| {
+        format!(
+            "{executed} CPUID instructions were counted. At {each} each, as measured afterwards, they would take {cost}, \
+             more than twice the time of the user code that contains them. So no finding gives their cost."
+        )
+    })
+}
+
+fn opens_or_writes(what: &What) -> bool {
+    what.call_facts().is_some_and(|call| call.opens() || call.writes())
+}

@@ -1,0 +1,304 @@
+//! Findings about processes and about the machine.
+
+use super::{Finding, cost, noteworthy, role};
+use crate::analysis::attribution::shares;
+use crate::analysis::critical_path::piece_steps;
+use crate::analysis::{Account, PathPiece, Reason, Role, Step, What};
+use firstbyte_measure::arch::Wait;
+use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// The tracee executes other programs before the program itself.
+pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
+    let root = account.processes.iter().find(|process| process.pid == account.root)?;
+    let (last, before) = root.execs.split_last()?;
+    if before.is_empty() {
+        return None;
+    }
+
+    let names: Vec<&str> = before.iter().map(|exec| &*exec.path).collect();
+    let (cost, others) = until(account, last.start);
+    let also = match others {
+        Nanos(0) => String::new(),
+        time => format!(" The programs that they start meanwhile take {time} more."),
+    };
+    let text = format!(
+        "`{}` is executed behind {} ({}), which take this long themselves.{also} If these only find it, calling it directly \
+         saves that time.",
+        last.path,
+        if before.len() == 1 { "1 other exec".to_owned() } else { format!("{} other execs", before.len()) },
+        names.join(", ")
+    );
+    Some(Finding::new("exec-chain", cost, text))
+}
+
+/// How long the tracee itself worked before an instant, and how long others did for which it waited.
+fn until(account: &Account, end: Nanos) -> (Nanos, Nanos) {
+    let (mut own, mut others) = (Nanos(0), Nanos(0));
+    for piece in account.path.iter().filter(|piece| piece.from < end) {
+        let piece = PathPiece { to: piece.to.min(end), ..*piece };
+        for step in piece_steps(&account.threads[piece.thread], &piece) {
+            let waits = matches!(step.what, What::Off(Reason::For(Wait::Child | Wait::Vfork)));
+            let time = if piece.pid == account.root && !waits { &mut own } else { &mut others };
+            *time = *time + step.own;
+        }
+    }
+    (own, others)
+}
+
+/// Pages that had to be read from disk.
+pub(super) fn from_disk(account: &Account) -> Option<Finding> {
+    let from_disk = |step: &&Step| {
+        matches!(&step.what, What::Fault(fault) if fault.major) || step.what == What::Off(Reason::PageRead)
+    };
+    let steps: Vec<&Step> = account.steps.iter().filter(from_disk).collect();
+    let cost = cost(steps.iter().copied());
+    if !noteworthy(cost, account, 2) {
+        return None;
+    }
+    let faults = match account.counts.major_faults {
+        1 => "1 page fault was major: its page was".to_owned(),
+        count => format!("{count} page faults were major: their pages were"),
+    };
+    let text = format!("{faults} read from disk. A second run finds them in the page cache.");
+    Some(Finding::new("from-disk", cost, text))
+}
+
+/// A timer that the program set for itself.
+pub(super) fn sleep(account: &Account) -> Option<Finding> {
+    let waits_are_seen = waits_are_seen(account);
+    let sleeps = |step: &&Step| match &step.what {
+        What::Call { name, .. } => !waits_are_seen && is_sleep(name),
+        what => *what == What::Off(Reason::For(Wait::Sleep)),
+    };
+    let steps: Vec<&Step> = account.steps.iter().filter(sleeps).collect();
+    let cost = cost(steps.iter().copied());
+    let text = format!(
+        "The program sleeps {} on the critical path. Nothing works meanwhile: wait for the event instead.",
+        times(steps.len())
+    );
+    (!steps.is_empty()).then(|| Finding::new("sleep", cost, text))
+}
+
+/// ptrace does not see when a thread leaves the processor: its waits are part of its calls.
+fn waits_are_seen(account: &Account) -> bool {
+    let mut steps = account.threads.iter().flat_map(|thread| &thread.steps);
+    steps.any(|step| matches!(step.what, What::Off(_)))
+}
+
+fn is_sleep(call: &str) -> bool {
+    Reason::of_call(call) == Reason::For(Wait::Sleep)
+}
+
+pub(super) fn times(count: usize) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+/// Waits that no thread of the program ends.
+pub(super) fn waits(account: &Account) -> Option<Finding> {
+    let mut waits: BTreeMap<(Reason, End), Waited> = BTreeMap::new();
+    let waits_are_seen = waits_are_seen(account);
+    let mut call = None;
+    for step in &account.steps {
+        match &step.what {
+            What::Call { name, .. } if !waits_are_seen && is_wait_alone(step) => {
+                let reason = Reason::of_call(name);
+                let end = if End::of(reason, step) == End::Timeout { End::Timeout } else { End::Unseen };
+                waits.entry((reason, end)).or_default().add(step.own, Some(step));
+            }
+            What::Call { .. } => call = Some(step),
+            What::Off(reason) if !is_explained(*reason) => {
+                let around = call.filter(|call| step.start < call.start + call.elapsed);
+                let end = around.map_or(End::Unknown, |call| End::of(*reason, call));
+                waits.entry((*reason, end)).or_default().add(step.own, around);
+            }
+            _ => {}
+        }
+    }
+    let ((reason, end), waited) = waits.into_iter().max_by_key(|(_, waited)| waited.cost)?;
+    noteworthy(waited.cost, account, 5)
+        .then(|| Finding::new("waits", waited.cost, waited.text(reason, end)).about(reason.name()))
+}
+
+/// Whether a call that can wait did nothing else: it failed, or its timeout expired. A sleep is another finding.
+fn is_wait_alone(step: &Step) -> bool {
+    let What::Call { name, failed, .. } = &step.what else { return false };
+    let reason = Reason::of_call(name);
+    let can_wait = matches!(reason, Reason::For(_)) && !is_sleep(name);
+    can_wait && (*failed || End::of(reason, step) == End::Timeout)
+}
+
+/// What ends a wait, as far as its call tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    /// Somebody reads what the program writes.
+    Reader,
+    /// The time that the program gave to the call has passed.
+    Timeout,
+    /// The backend does not see who wakes a thread.
+    Unseen,
+    Unknown,
+}
+
+impl End {
+    fn of(reason: Reason, call: &Step) -> End {
+        let What::Call { text, file, .. } = &call.what else { return End::Unknown };
+        let nothing_ready = reason == Reason::For(Wait::Poll) && text.ends_with(" = 0");
+        if nothing_ready || text.ends_with(" ETIMEDOUT") {
+            End::Timeout
+        } else if reason == Reason::For(Wait::Write) && matches!(file.as_deref(), Some("stdout" | "stderr")) {
+            End::Reader
+        } else {
+            End::Unknown
+        }
+    }
+}
+
+/// Waits of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waited<'s> {
+    count: usize,
+    cost: Nanos,
+    /// The time of the longest one, and its call.
+    longest: (Nanos, Option<&'s Step>),
+}
+
+impl<'s> Waited<'s> {
+    fn add(&mut self, time: Nanos, call: Option<&'s Step>) {
+        (self.count, self.cost) = (self.count + 1, self.cost + time);
+        if time > self.longest.0 {
+            self.longest = (time, call);
+        }
+    }
+
+    fn text(&self, reason: Reason, end: End) -> String {
+        let times = times(self.count);
+        let (name, file) = match self.longest.1.map(|call| &call.what) {
+            Some(What::Call { name, file, .. }) => (&**name, file.as_deref()),
+            _ => (reason.name(), None),
+        };
+        let place = file.map_or(String::new(), |file| format!(", the longest on `{file}`"));
+        match (end, reason) {
+            (End::Reader, _) => format!(
+                "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
+                 firstbyte reads here. A reader that is faster or slower changes this time."
+            ),
+            (End::Timeout, _) => format!(
+                "The program waits until the timeout of `{name}` expires ({times}{place}). No event ends this wait: a \
+                 shorter timeout does."
+            ),
+            (End::Unseen, _) => format!(
+                "The program waits in `{name}` ({times}{place}). What ends this wait is only seen with bpf."
+            ),
+            (_, Reason::Exec) => format!(
+                "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, \
+                 or moves the process to a processor that has less to do. Measure on a quieter machine."
+            ),
+            _ => format!(
+                "The program waits for {} ({times}{place}), and no thread of it ends this wait: another program, a \
+                 device, the network or a timer does.",
+                reason.name()
+            ),
+        }
+    }
+}
+
+/// Other findings have these waits, or they are no wait for anybody.
+fn is_explained(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::For(Wait::Sleep)
+            | Reason::Preempted
+            | Reason::Runnable
+            | Reason::Created
+            | Reason::PageRead
+            | Reason::Gone
+    )
+}
+
+/// What the program does when its first byte is out.
+pub(super) fn after_the_first_byte(account: &Account) -> Option<Finding> {
+    let first = account.phases.first_byte()?;
+    let cost = account.total - first;
+    if !noteworthy(cost, account, 10) {
+        return None;
+    }
+    let after: Vec<Step> = account.steps.iter().filter(|step| step.start >= first).cloned().collect();
+    let longest = shares(&after).into_iter().max_by_key(|share| share.time)?;
+    let mostly =
+        programs_after(account, first).unwrap_or_else(|| format!("{}, {}", longest.title(), longest.time));
+    let text = format!(
+        "After its first byte the program works on until it exits, mostly: {mostly}. Everyone who waits for the program's \
+         end waits for that, too."
+    );
+    Some(Finding::new("after-first-byte", cost, text))
+}
+
+/// The programs that worked after an instant, if the one that works longest is not the tracee's.
+fn programs_after(account: &Account, first: Nanos) -> Option<String> {
+    let mut programs: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
+    for piece in account.path.iter().filter(|piece| piece.to > first) {
+        let path = account.execution(piece.pid, piece.from).map_or("", |execution| &*execution.path);
+        let (time, is_own) = programs.entry(path.rsplit('/').next().unwrap_or(path)).or_default();
+        *time += piece.to.0 - piece.from.max(first).0;
+        *is_own |= piece.pid == account.root;
+    }
+    let mut programs: Vec<(&str, (u64, bool))> = programs.into_iter().collect();
+    programs.sort_by_key(|(_, (time, _))| Reverse(*time));
+    let (_, (_, is_own)) = programs.first()?;
+    let shown: Vec<String> =
+        programs.iter().take(3).map(|(name, (time, _))| format!("`{name}` {}", Nanos(*time))).collect();
+    (!is_own).then(|| shown.join(", "))
+}
+
+/// What a system call costs in all, outside the loader.
+#[derive(Default)]
+struct Calls<'a> {
+    count: usize,
+    time: Nanos,
+    /// Of those that did not fail: failed ones may be searches, which another finding explains.
+    useful: Nanos,
+    files: BTreeMap<&'a str, Nanos>,
+}
+
+/// The system calls with one name that take the most time: a thousand of them, or a tenth of the total.
+pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
+    let mut all: BTreeMap<&str, Calls> = BTreeMap::new();
+    let waits_are_seen = waits_are_seen(account);
+    for step in &account.steps {
+        let What::Call { name, file, failed, .. } = &step.what else { continue };
+        // other findings name what the loader does, what lies behind the first byte, and sleeps
+        if role(&step.what) == Some(Role::Loader) || name.starts_with("exit") || is_sleep(name) {
+            continue;
+        }
+        let calls = all.entry(name).or_default();
+        (calls.count, calls.time) = (calls.count + 1, calls.time + step.own);
+        if *failed || !waits_are_seen && is_wait_alone(step) {
+            continue;
+        }
+        calls.useful = calls.useful + step.own;
+        if let Some(file) = file {
+            let time = calls.files.entry(file).or_default();
+            *time = *time + step.own;
+        }
+    }
+    let (name, calls) = all.into_iter().max_by_key(|(_, calls)| calls.time)?;
+
+    if calls.count >= 1000 && noteworthy(calls.time, account, 2) {
+        let text = format!(
+            "The system call `{name}` is made {} times. Larger buffers, or fewer repetitions, save calls.",
+            calls.count
+        );
+        return Some(Finding::new("repeated-calls", calls.time, text).about(name));
+    }
+    let longest = calls.files.iter().max_by_key(|(_, time)| **time);
+    let longest = longest.map_or(String::new(), |(file, time)| format!(", the longest for `{file}`, {time}"));
+    let may_wait = Reason::of_call(name) != Reason::Kernel && !waits_are_seen;
+    let works = if may_wait { "works or waits" } else { "works" };
+    let text = match calls.count {
+        1 => format!("The kernel {works} this long in one system call, `{name}`{longest}."),
+        count => format!("The kernel {works} this long in {count} system calls `{name}`{longest}."),
+    };
+    noteworthy(calls.useful, account, 10).then(|| Finding::new("slow-calls", calls.useful, text).about(name))
+}

@@ -1,0 +1,215 @@
+//! For every rule, there is a run that triggers it and one that does not.
+
+mod code;
+mod linking;
+mod loading;
+mod loads;
+mod processes;
+
+use super::*;
+use crate::analysis::libraries::LinkedFile;
+use crate::analysis::loads::{EXECUTABLE, FILE, LIBRARY};
+use crate::analysis::profile::{Divided, Frame, Function, Node};
+use crate::analysis::{
+    Code, CodeOrigin, ExecStage, Execution, PageFault, PathPiece, ProcessAccount, Reason, Region,
+    ThreadAccount,
+};
+use crate::inspect::headers::Linking;
+use crate::inspect::relocations::Relocations;
+use firstbyte_measure::Counts;
+use firstbyte_measure::arch::Wait;
+use firstbyte_measure::timeline::Phases;
+use std::sync::Arc;
+
+const ROOT: u32 = 100;
+
+fn code(role: Role) -> Code {
+    Code { module: CodeOrigin::without_file(role), function: None }
+}
+
+fn exec() -> What {
+    What::Exec { stage: ExecStage::Return, path: "/x".into() }
+}
+
+fn call(name: &str, file: Option<&str>, failed: bool, role: Role) -> What {
+    What::Call {
+        name: name.into(),
+        text: format!("{name}()"),
+        file: file.map(Arc::from),
+        failed,
+        code: Some(code(role)),
+    }
+}
+
+fn fault(region: Region, role: Role, major: bool) -> What {
+    What::Fault(PageFault { region, page: 0, write: Some(false), major, code: Some(code(role)) })
+}
+
+/// A run of steps with these durations, one after another.
+fn run(steps: Vec<(u64, What)>) -> Account {
+    let mut now = 0;
+    let steps: Vec<Step> = steps
+        .into_iter()
+        .map(|(ns, what)| {
+            let step = Step { start: Nanos(now), elapsed: Nanos(ns), own: Nanos(ns), what };
+            now += ns;
+            step
+        })
+        .collect();
+
+    let total = Nanos(now);
+    let execution = |start| Execution {
+        start: Nanos(start),
+        took: Nanos(1),
+        path: "/x".into(),
+        executed: "/x".into(),
+        argv: Vec::new(),
+    };
+
+    Account {
+        phases: Phases { teardown: total, ..Phases::default() },
+        total,
+        wall: total,
+        root: ROOT,
+        path: Vec::new(),
+        steps: steps.clone(),
+        threads: vec![ThreadAccount {
+            pid: ROOT,
+            tid: ROOT,
+            start: Nanos(0),
+            lifetime: total,
+            creator: None,
+            wakes: Vec::new(),
+            steps,
+        }],
+        processes: vec![ProcessAccount {
+            pid: ROOT,
+            parent: 0,
+            start: Nanos(0),
+            end: Some(total),
+            status: Some(0),
+            execs: vec![execution(0)],
+            threads: 1,
+        }],
+        files: Vec::new(),
+        searches: Vec::new(),
+        counts: Counts::default(),
+        lost: 0,
+    }
+}
+
+const VIRTUAL: MachineFacts = machine(1_100, 41);
+
+const fn machine(each: u64, executed: u64) -> MachineFacts {
+    MachineFacts { cpuid: Some(Cpuid { each: Nanos(each), executed }), loader: None }
+}
+
+fn rules(account: Account, machine: &MachineFacts) -> Vec<&'static str> {
+    let summary = Summary::of(vec![account]).unwrap();
+    findings(&summary, machine).iter().map(|finding| finding.rule).collect()
+}
+
+fn quiet() -> Vec<(u64, What)> {
+    vec![(100, exec()), (1_000_000, What::User)]
+}
+
+fn load(runtime: &'static str, unit: &str, file: &str, times: [u64; 2], depth: u32) -> Load {
+    let [own, total] = times.map(Nanos);
+    Load { runtime, unit: unit.to_owned(), file: Some(file.into()), own, total, depth }
+}
+
+/// The findings of a run that executes this program and loads these files.
+fn of_program(program: &str, loads: Vec<Load>) -> Vec<Finding> {
+    let mut account = run(quiet());
+    let exec = &mut account.processes[0].execs[0];
+    (exec.path, exec.executed) = (program.into(), program.into());
+    let summary = Summary { loads, ..Summary::of(vec![account]).unwrap() };
+    findings(&summary, &MachineFacts::default())
+}
+
+#[test]
+fn a_program_that_only_computes_has_no_finding() {
+    let mut account = run(quiet());
+    account.main().steps.iter().for_each(drop);
+    assert!(rules(account.clone(), &MachineFacts::default()).is_empty());
+    account.threads[0].steps.clear();
+    assert!(rules(account, &VIRTUAL).is_empty());
+}
+
+#[test]
+fn a_cost_has_the_interval_of_all_runs() {
+    let sleeping = |ns| run([quiet(), vec![(ns, What::Off(Reason::For(Wait::Sleep)))]].concat());
+    let summary = Summary::of([300_000, 100_000, 200_000, 500_000, 400_000].map(sleeping).into()).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    // the quarters of the shares, as parts of the run that is shown: 200 of 1200 µs, 300 of 1300, 400 of 1400
+    assert_eq!((found.cost, found.interval), (Nanos(300_000), Some([Nanos(216_665), Nanos(371_431)])));
+    let sentence = found.sentence(Nanos(1_300_100));
+    assert!(sentence.starts_with("300 µs (217 µs to 371 µs), 23 %: The program sleeps once"), "{sentence}");
+}
+
+#[test]
+fn a_finding_is_never_more_than_the_total() {
+    // half of the runs take five times as long, in all that they do
+    let sleeping = |ns: u64| run(vec![(10_000, What::User), (ns, What::Off(Reason::For(Wait::Sleep)))]);
+    let runs = [990_000, 990_000, 990_000, 4_990_000, 4_990_000, 4_990_000].map(sleeping);
+    let summary = Summary::of(runs.into()).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    // 99.0 and 99.8 per cent of the runs
+    assert_eq!((found.cost, summary.median_run.total), (Nanos(994_000), Nanos(1_000_000)));
+    assert_eq!(found.interval, Some([Nanos(990_000), Nanos(998_000)]));
+}
+
+#[test]
+fn a_cost_that_many_runs_lack_has_no_interval() {
+    let sleeping = |ns| run([quiet(), vec![(ns, What::Off(Reason::For(Wait::Sleep)))]].concat());
+    let with = [300_000, 310_000, 320_000, 330_000, 340_000, 350_000].map(sleeping);
+    let without = (0..5).map(|_| run(quiet()));
+    let summary = Summary::of(with.into_iter().chain(without).collect()).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    assert_eq!((found.cost, found.interval), (Nanos(300_000), None));
+}
+
+#[test]
+fn a_cost_that_is_unusual_in_the_run_that_is_shown_is_the_median_of_all() {
+    // the run with the median total sleeps the shortest
+    let run = |computing: u64, sleeping: u64| {
+        run(vec![(100, exec()), (computing, What::User), (sleeping, What::Off(Reason::For(Wait::Sleep)))])
+    };
+    let runs = [(1_000_000, 300_000), (1_100_000, 310_000), (1_900_000, 100_000)]
+        .into_iter()
+        .chain([(2_000_000, 320_000), (2_100_000, 330_000)]);
+    let summary = Summary::of(runs.map(|(computing, sleeping)| run(computing, sleeping)).collect()).unwrap();
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    let [low, high] = found.interval.unwrap();
+    // 320 of 2320.1 µs is the median share, and the run that is shown takes 2000.1 µs
+    assert_eq!(found.cost, Nanos(275_864));
+    assert!(low <= found.cost && found.cost <= high);
+}
+
+#[test]
+fn the_most_expensive_come_first() {
+    let mut all = quiet();
+    all.push((900_000, What::Off(Reason::Preempted)));
+    all.push((800_000, call("mmap", None, false, Role::Loader)));
+    all.push((700_000, fault(Region::Heap, Role::Executable, true)));
+    let found = rules(run(all), &MachineFacts::default());
+    assert_eq!(found, ["preempted", "dynamic-linking", "from-disk"]);
+}
+
+#[test]
+fn a_busy_machine_hides_no_finding() {
+    let taken =
+        |ns| vec![(ns, What::Off(Reason::Preempted)), (200_000, call("mmap", None, false, Role::Loader))];
+    let found = |ns| rules(run([quiet(), taken(ns)].concat()), &MachineFacts::default());
+    assert_eq!(
+        (found(0), found(50_000_000)),
+        (vec!["dynamic-linking"], vec!["preempted", "dynamic-linking"])
+    );
+}
+
+#[test]
+fn a_small_share_is_not_shown_as_nothing() {
+    let percent = |cost| Finding::new("waits", Nanos(cost), "It waits.".to_owned()).sentence(Nanos(100_000));
+    assert_eq!(percent(400), "400 ns, under 1 %: It waits.");
+    assert_eq!(percent(600), "600 ns, 1 %: It waits.");
+}

@@ -1,0 +1,158 @@
+//! What shells report: the time of each command (bash), of each rc file and of each function (zsh).
+
+use super::Load;
+use crate::analysis::runs::AskedRuntime;
+use firstbyte_measure::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Between these, bash writes the file of a command. See [`crate::tracing::runtimes`].
+const MARK: char = '\u{1}';
+
+/// How many of the longest commands are listed. A long script has thousands.
+const MAX_COMMANDS: usize = 40;
+/// How many characters of a command are kept as its name.
+const MAX_NAME_CHARS: usize = 60;
+
+/// A command lasts until the next line of the report. One that is executed several times is one load.
+pub(super) fn bash(text: &str) -> Vec<Load> {
+    let lines: Vec<(u64, &str, Option<&str>)> = text.lines().filter_map(bash_line).collect();
+    let mut commands: BTreeMap<(String, &str), Nanos> = BTreeMap::new();
+    for pair in lines.windows(2) {
+        let [(from, command, file), (to, ..)] = pair else { continue };
+        let time = commands.entry((shortened(command), file.unwrap_or_default())).or_default();
+        *time = *time + Nanos(to.saturating_sub(*from));
+    }
+    let mut commands: Vec<((String, &str), Nanos)> = commands.into_iter().collect();
+    commands.sort_by_key(|(_, time)| Reverse(*time));
+    let load = |((unit, file), time): ((String, &str), Nanos)| {
+        let file: Option<Arc<str>> = Some(file).filter(|file| file.starts_with('/')).map(Into::into);
+        Load { runtime: AskedRuntime::Bash.name(), unit, file, own: time, total: time, depth: 0 }
+    };
+    commands.into_iter().take(MAX_COMMANDS).map(load).collect()
+}
+
+/// `123<tab>++ id -u`: when it arrived, and a plus sign for each level. Further lines of a command have none.
+fn bash_line(line: &str) -> Option<(u64, &str, Option<&str>)> {
+    let (at, line) = line.split_once('\t')?;
+    let rest = line.trim_start_matches('+');
+    if rest.len() == line.len() {
+        return None;
+    }
+    let (file, command) = match rest.strip_prefix(MARK).and_then(|rest| rest.split_once(MARK)) {
+        Some((file, command)) => (Some(file), command),
+        None => (None, rest),
+    };
+    Some((at.parse().ok()?, command.trim(), file))
+}
+
+fn shortened(command: &str) -> String {
+    let end = command.char_indices().nth(MAX_NAME_CHARS).map_or(command.len(), |(end, _)| end);
+    if end < command.len() { format!("{}…", &command[..end]) } else { command.to_owned() }
+}
+
+/// The rc files, each with the functions that ran in it.
+pub(super) fn zsh(text: &str) -> Vec<Load> {
+    let (mut loads, mut in_table): (Vec<Load>, bool) = (Vec::new(), false);
+    for line in text.lines() {
+        // below its table, zprof repeats each function with its callers
+        in_table = line.starts_with("num ") || in_table && !line.is_empty();
+        if let Some(rc) = zsh_file(line) {
+            loads.push(rc);
+        } else if let Some(function) = zsh_function(line).filter(|_| in_table && !loads.is_empty()) {
+            let rc = loads.iter_mut().rev().find(|load| load.depth == 0);
+            if let Some(rc) = rc {
+                rc.own = Nanos(rc.own.0.saturating_sub(function.own.0));
+            }
+            loads.push(function);
+        }
+    }
+    loads
+}
+
+/// `rc<tab>FROM<tab>TO<tab>PATH`, in seconds.
+fn zsh_file(line: &str) -> Option<Load> {
+    let mut fields = line.strip_prefix("rc\t")?.splitn(3, '\t');
+    let mut seconds = || fields.next()?.parse::<f64>().ok();
+    let (from, to) = (seconds()?, seconds()?);
+    let time = Nanos::rounded((to - from) * 1e9);
+    let path = fields.next()?;
+    let unit = path.rsplit('/').next().unwrap_or_default().to_owned();
+    Some(Load {
+        runtime: AskedRuntime::Zsh.name(),
+        unit,
+        file: Some(path.into()),
+        own: time,
+        total: time,
+        depth: 0,
+    })
+}
+
+/// A line of the table of zprof: ` 1)    1    53.20    53.20   90.00%     20.10    20.10   34.00%  compinit`, in
+/// milliseconds: with what it calls, then by itself.
+fn zsh_function(line: &str) -> Option<Load> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let [number, _, total, _, _, own, _, _, unit] = fields[..] else { return None };
+    number.strip_suffix(')')?.parse::<u32>().ok()?;
+    let [own, total] =
+        [own, total].map(|time| time.parse::<f64>().ok().map(|time| Nanos::rounded(time * 1e6)));
+    let (own, total) = (own?, total?);
+    Some(Load { runtime: AskedRuntime::Zsh.name(), unit: unit.to_owned(), file: None, own, total, depth: 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(loads: &[Load]) -> Vec<(&str, Option<&str>, u64, u64, u32)> {
+        loads.iter().map(|it| (&*it.unit, it.file.as_deref(), it.own.0, it.total.0, it.depth)).collect()
+    }
+
+    #[test]
+    fn a_command_of_bash_lasts_until_the_next_one() {
+        let report = "\
+100\t++ id -u
+400\t+ '[' 0 -eq 0 ']'
+410\t+ echo 'two
+415\tlines'
+420\t++ id -u
+430\t+ exit
+";
+        let expected = [
+            ("id -u", None, 310, 310, 0),
+            ("'[' 0 -eq 0 ']'", None, 10, 10, 0),
+            ("echo 'two", None, 10, 10, 0),
+        ];
+        assert_eq!(shown(&bash(report)), expected);
+    }
+
+    #[test]
+    fn bash_names_the_file_of_a_command_where_it_may() {
+        let report = "1\t+\u{1}/root/.bashrc\u{1} a b\n5\t+\u{1}\u{1} c\n9\t+\u{1}\u{1} exit\n";
+        assert_eq!(shown(&bash(report)), [("a b", Some("/root/.bashrc"), 4, 4, 0), ("c", None, 4, 4, 0)]);
+    }
+
+    #[test]
+    fn zsh_reports_its_files_with_the_functions_in_them() {
+        let report = "\
+rc\t100.5\t100.75\t/root/.zshrc
+num  calls                time                       self            name
+-----------------------------------------------------------------------------------
+ 1)    1          53.20    53.20   90.00%     20.10    20.10   34.00%  compinit
+ 2)    2          33.10    16.55   56.00%     33.10    16.55   56.00%  compdump
+
+-----------------------------------------------------------------------------------
+
+ 1)    1          53.20    53.20   90.00%     20.10    20.10   34.00%  compinit
+rc\t100.75\t100.875\t/root/.zlogin
+";
+        let expected = [
+            (".zshrc", Some("/root/.zshrc"), 196_800_000, 250_000_000, 0),
+            ("compinit", None, 20_100_000, 53_200_000, 1),
+            ("compdump", None, 33_100_000, 33_100_000, 1),
+            (".zlogin", Some("/root/.zlogin"), 125_000_000, 125_000_000, 0),
+        ];
+        assert_eq!(shown(&zsh(report)), expected);
+    }
+}

@@ -1,0 +1,55 @@
+//! One start-up, explained: every nanosecond of the tracee's main thread, and what its other threads and processes did.
+//! Pure, except that [`binaries`] reads executables.
+//!
+//! [`Account::of`] turns a recording of every event into [`Step`]s, whose own times sum to the total exactly:
+//! `construct` is its beginning, `reading` follows each `process` and `thread` through the events, `apply` gives each event
+//! its effect on descriptors and the `address_space`, `files` and `searches` sort the steps by file.
+//! [`TraceAnalysis`] has the runs of one command with their summary, [`notes`] says what a reader must know of them.
+
+mod address_space;
+pub mod align;
+mod announced;
+mod apply;
+pub mod attribution;
+pub mod binaries;
+pub mod call_text;
+mod call_values;
+mod construct;
+pub mod critical_path;
+mod descriptors;
+pub mod diff_document;
+pub mod difference;
+mod files;
+pub mod findings;
+mod inferred_wakes;
+pub mod libraries;
+pub mod loads;
+mod model;
+pub mod notes;
+pub mod observer_costs;
+mod page_size;
+pub mod partition;
+mod pipes;
+mod process;
+pub mod profile;
+mod reading;
+pub mod recorded;
+pub mod runs;
+mod searches;
+pub mod step;
+mod structures;
+pub mod summary;
+mod symbols;
+#[cfg(test)]
+mod tests;
+mod thread;
+pub mod trace_analysis;
+pub mod trace_document;
+pub mod user_code;
+pub mod user_times;
+mod wakers;
+
+pub use model::{Account, Execution, FileAccount, FileSearch, PathPiece, ProcessAccount, ThreadAccount};
+pub use step::{Code, CodeOrigin, ExecStage, PageFault, Reason, Region, Role, Step, What};
+pub use summary::Summary;
+pub use trace_analysis::TraceAnalysis;

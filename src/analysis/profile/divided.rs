@@ -1,0 +1,346 @@
+//! Exact times of user code, divided by the shares of the samples.
+
+use super::{Frame, Profile, Task, Weighed};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// How long user code of one task ran, exactly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserTime {
+    pub task: Task,
+    /// In nanoseconds.
+    pub time: f64,
+}
+
+/// A time by samples, with its 95 % interval; in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    pub time: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Estimate {
+    /// Half of the interval.
+    pub fn error(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
+
+/// A function and its time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    pub frame: Frame,
+    /// Its own code.
+    pub own: Estimate,
+    /// With the functions that it called.
+    pub total: Estimate,
+    /// Samples that have it somewhere in their stack.
+    pub samples: u64,
+}
+
+/// The time of one file's code.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModuleTime {
+    pub module: Arc<str>,
+    pub own: Estimate,
+    /// Samples of its own code.
+    pub samples: u64,
+}
+
+/// A function as one other function called it: a node of the tree of all stacks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The place of the caller, which is before this one; `None` for a program.
+    pub caller: Option<usize>,
+    pub frame: Frame,
+    /// With what it called, in nanoseconds.
+    pub time: f64,
+}
+
+/// User code, divided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Divided {
+    /// All user code, exactly, in nanoseconds.
+    pub total: f64,
+    /// That of programs of which there are too few samples.
+    pub unsampled: f64,
+    /// Samples by which it was divided.
+    pub samples: u64,
+    /// The longest own time first.
+    pub functions: Vec<Function>,
+    /// The longest time first.
+    pub modules: Vec<ModuleTime>,
+    /// Every caller before what it called.
+    pub nodes: Vec<Node>,
+}
+
+/// Fewer samples of a thread say little about it: those of all threads of its program are taken.
+const MIN_SAMPLES: u64 = 20;
+/// Fewer samples of a program do not divide its time: if all of them agreed, the interval would still be a third of it.
+const TOO_FEW: u64 = 10;
+/// Nodes below this part of the total are left out. Their time remains with their callers.
+const NOTEWORTHY: f64 = 0.0005;
+/// The normal distribution's quantile for 95 %.
+const QUANTILE: f64 = 1.96;
+
+/// Samples of one thing, task by task.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    samples: u64,
+    time: f64,
+    /// The middle of the interval.
+    middle: f64,
+    variance: f64,
+    /// All user code of the tasks.
+    most: f64,
+}
+
+/// One task's stacks, and what a sample stands for.
+struct Part<'p> {
+    program: Arc<str>,
+    stacks: Vec<(&'p Vec<usize>, Weighed)>,
+    all: Weighed,
+    time: f64,
+}
+
+impl Divided {
+    pub fn of(times: &[UserTime], profile: &Profile) -> Divided {
+        let total = times.iter().map(|user| user.time).sum();
+        let parts: Vec<Part<'_>> = times.iter().map(|user| Part::of(user, profile)).collect();
+        let (sampled, missing): (Vec<_>, Vec<_>) =
+            parts.into_iter().partition(|part| part.all.samples >= TOO_FEW);
+
+        let (own, with_callees, modules) = counted(&sampled, profile);
+        let mut functions: Vec<Function> = with_callees
+            .into_iter()
+            .map(|(frame, counted)| Function {
+                frame: profile.frames[frame].clone(),
+                own: own.get(&frame).map_or(Estimate::default(), Counted::estimate),
+                total: counted.estimate(),
+                samples: counted.samples,
+            })
+            .collect();
+        functions.sort_by(|a, b| {
+            (b.own.time.total_cmp(&a.own.time))
+                .then(b.total.time.total_cmp(&a.total.time))
+                .then_with(|| a.frame.cmp(&b.frame))
+        });
+        let mut modules: Vec<ModuleTime> = modules
+            .into_iter()
+            .map(|(module, counted)| ModuleTime { module, own: counted.estimate(), samples: counted.samples })
+            .collect();
+        modules.sort_by(|a, b| b.own.time.total_cmp(&a.own.time).then_with(|| a.module.cmp(&b.module)));
+
+        Divided {
+            total,
+            unsampled: missing.iter().map(|part| part.time).sum(),
+            samples: sampled.iter().map(|part| part.all.samples).sum(),
+            functions,
+            modules,
+            nodes: nodes(&sampled, profile, total * NOTEWORTHY),
+        }
+    }
+}
+
+impl<'p> Part<'p> {
+    fn of(user: &UserTime, profile: &'p Profile) -> Part<'p> {
+        let of = |wanted: &dyn Fn(&Task) -> bool| -> Vec<(&'p Vec<usize>, Weighed)> {
+            let stacks =
+                profile.stacks.iter().filter(|(task, _)| wanted(task)).flat_map(|(_, stacks)| stacks);
+            stacks.map(|(stack, weighed)| (stack, *weighed)).collect()
+        };
+        let enough = |stacks: &Vec<(&Vec<usize>, Weighed)>| sum(stacks).samples >= MIN_SAMPLES;
+
+        let program = &user.task.program;
+        let same = Some(of(&|task| *task == user.task)).filter(enough);
+        let stacks = same.unwrap_or_else(|| of(&|task| task.program == *program));
+        Part { program: Arc::clone(program), all: sum(&stacks), stacks, time: user.time }
+    }
+
+    /// The time and its variance of what some of the samples have in common. The share is that of Agresti and Coull,
+    /// "Approximate is better than exact" (1998): it has an interval even where all samples agree.
+    fn counted(&self, some: Weighed) -> Counted {
+        let (samples, all) = (some.samples as f64, self.all.samples as f64);
+        let share = (samples + 2.0) / (all + 4.0);
+        let variance = share * (1.0 - share) / (all + 4.0);
+        Counted {
+            samples: some.samples,
+            time: self.time * some.weight / self.all.weight,
+            middle: self.time * share,
+            variance: variance * self.time * self.time,
+            most: self.time,
+        }
+    }
+}
+
+fn sum(stacks: &[(&Vec<usize>, Weighed)]) -> Weighed {
+    let mut all = Weighed::default();
+    for (_, weighed) in stacks {
+        all.add(*weighed);
+    }
+    all
+}
+
+impl Counted {
+    fn add(&mut self, more: &Counted) {
+        self.samples += more.samples;
+        self.time += more.time;
+        self.middle += more.middle;
+        self.variance += more.variance;
+        self.most += more.most;
+    }
+
+    /// Samples have weights, so the time may be beside the middle that their number gives.
+    fn estimate(&self) -> Estimate {
+        let error = QUANTILE * self.variance.sqrt();
+        let low = (self.middle - error).clamp(0.0, self.time);
+        let high = (self.middle + error).min(self.most).max(self.time);
+        Estimate { time: self.time, low, high }
+    }
+}
+
+type ByFrame = HashMap<usize, Counted>;
+
+/// Own times and times with callees by frame, and own times by module.
+fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap<Arc<str>, Counted>) {
+    let (mut own, mut total, mut modules) = (ByFrame::new(), ByFrame::new(), BTreeMap::<_, Counted>::new());
+    for part in parts {
+        let (mut in_own, mut in_total) = (HashMap::<usize, Weighed>::new(), HashMap::<usize, Weighed>::new());
+        let mut in_module = BTreeMap::<&Arc<str>, Weighed>::new();
+        for (stack, weighed) in &part.stacks {
+            // a function that calls itself is in a stack more than once
+            for frame in stack.iter().collect::<BTreeSet<_>>() {
+                in_total.entry(*frame).or_default().add(*weighed);
+            }
+            if let Some(innermost) = stack.first() {
+                in_own.entry(*innermost).or_default().add(*weighed);
+                in_module.entry(&profile.frames[*innermost].module).or_default().add(*weighed);
+            }
+        }
+        for (frame, n) in in_own {
+            own.entry(frame).or_default().add(&part.counted(n));
+        }
+        for (frame, n) in in_total {
+            total.entry(frame).or_default().add(&part.counted(n));
+        }
+        for (module, n) in in_module {
+            modules.entry(Arc::clone(module)).or_default().add(&part.counted(n));
+        }
+    }
+    (own, total, modules)
+}
+
+/// A node in the making: the time, and the nodes that it called, by their frames.
+#[derive(Default)]
+struct Growing {
+    time: f64,
+    called: BTreeMap<Frame, Growing>,
+}
+
+fn nodes(parts: &[Part<'_>], profile: &Profile, least: f64) -> Vec<Node> {
+    let mut root = Growing::default();
+    for part in parts {
+        let each = part.time / part.all.weight;
+        let name = part.program.rsplit('/').next().unwrap_or_default();
+        let program = Frame { module: Arc::clone(&part.program), function: Some(name.into()) };
+        let program = root.called.entry(program).or_default();
+        program.time += part.time;
+        for (stack, weighed) in &part.stacks {
+            let mut at = &mut *program;
+            for frame in stack.iter().rev() {
+                at = at.called.entry(profile.frames[*frame].clone()).or_default();
+                at.time += each * weighed.weight;
+            }
+        }
+    }
+    let mut all = Vec::new();
+    flatten(root, None, least, &mut all);
+    all
+}
+
+fn flatten(growing: Growing, caller: Option<usize>, least: f64, all: &mut Vec<Node>) {
+    for (frame, node) in growing.called {
+        if node.time < least {
+            continue;
+        }
+        all.push(Node { caller, frame, time: node.time });
+        let place = all.len() - 1;
+        flatten(node, Some(place), least, all);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstbyte_measure::units::Nanos;
+
+    fn task(program: &str, thread: u32) -> Task {
+        Task { program: program.into(), thread }
+    }
+
+    fn stack(functions: &[&str]) -> Vec<Frame> {
+        let frame = |name: &&str| Frame { module: "/m".into(), function: Some((*name).into()) };
+        functions.iter().map(frame).collect()
+    }
+
+    fn time(program: &str, thread: u32, time: f64) -> UserTime {
+        UserTime { task: task(program, thread), time }
+    }
+
+    fn shown(divided: &Divided) -> Vec<(&str, u64, u64)> {
+        let whole = |estimate: Estimate| Nanos::rounded(estimate.time).0;
+        let functions = divided.functions.iter();
+        functions
+            .map(|f| (f.frame.function.as_deref().unwrap_or_default(), whole(f.own), whole(f.total)))
+            .collect()
+    }
+
+    #[test]
+    fn the_exact_time_is_divided_by_the_shares_of_the_samples() {
+        let stacks = [
+            (task("/p", 0), stack(&["a", "main"]), 70),
+            (task("/p", 0), stack(&["b", "b", "main"]), 25),
+            (task("/p", 0), stack(&["main"]), 5),
+        ];
+        let divided = Divided::of(&[time("/p", 0, 1000.0)], &Profile::from_stacks(stacks));
+        assert_eq!(shown(&divided), [("a", 700, 700), ("b", 250, 250), ("main", 50, 1000)]);
+        let own: f64 = divided.functions.iter().map(|function| function.own.time).sum();
+        assert!((own - 1000.0).abs() < 1e-6 && divided.unsampled == 0.0);
+        let names: Vec<_> = divided.nodes.iter().map(|n| (n.caller, n.frame.function.as_deref())).collect();
+        assert_eq!(names[..3], [(None, Some("p")), (Some(0), Some("main")), (Some(1), Some("a"))]);
+        assert!(divided.functions[0].own.error() > 60.0 && divided.functions[0].own.error() < 120.0);
+    }
+
+    #[test]
+    fn each_program_is_divided_by_its_own_samples_whatever_their_number() {
+        let stacks = [(task("/p", 0), stack(&["a"]), 1000), (task("/q", 0), stack(&["b"]), 30)];
+        let times = [time("/p", 0, 10.0), time("/q", 0, 500.0), time("/r", 0, 7.0)];
+        let divided = Divided::of(&times, &Profile::from_stacks(stacks));
+        assert_eq!(shown(&divided), [("b", 500, 500), ("a", 10, 10)]);
+        assert!((divided.unsampled - 7.0).abs() < 1e-9 && (divided.total - 517.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_thread_with_few_samples_is_divided_by_those_of_its_program() {
+        let stacks = [(task("/p", 0), stack(&["a"]), 75), (task("/p", 1), stack(&["b"]), 25)];
+        let profile = Profile::from_stacks(stacks);
+        assert_eq!(shown(&Divided::of(&[time("/p", 1, 100.0)], &profile)), [("b", 100, 100)]);
+        assert_eq!(shown(&Divided::of(&[time("/p", 2, 100.0)], &profile)), [("a", 75, 75), ("b", 25, 25)]);
+    }
+
+    #[test]
+    fn few_samples_have_a_wide_interval_even_if_they_agree() {
+        let profile = Profile::from_stacks([(task("/p", 0), stack(&["a"]), TOO_FEW)]);
+        let own = Divided::of(&[time("/p", 0, 100.0)], &profile).functions[0].own;
+        assert!(own.low < 70.0 && (own.high - 100.0).abs() < 1e-9, "{own:?}");
+        assert_eq!(Divided::of(&[], &profile), Divided::default());
+    }
+
+    #[test]
+    fn too_few_samples_divide_nothing() {
+        let profile = Profile::from_stacks([(task("/p", 0), stack(&["a"]), TOO_FEW - 1)]);
+        let divided = Divided::of(&[time("/p", 0, 100.0)], &profile);
+        assert!(divided.functions.is_empty() && (divided.unsampled - 100.0).abs() < 1e-9);
+    }
+}

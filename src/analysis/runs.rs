@@ -1,0 +1,133 @@
+//! What the runs of one command deliver to its analysis. [`crate::tracing`] makes these runs.
+
+use crate::bench::{Accepted, BothKinds, Series};
+use crate::document::bench::{ColdRuns, Warning};
+use firstbyte_measure::launch::rights::Rights;
+use firstbyte_measure::launch::{ExitStatus, KnownEnvironment, Until};
+use firstbyte_measure::sampler::Stream;
+use firstbyte_measure::tracer::Recording;
+use firstbyte_measure::units::Nanos;
+use std::time::SystemTime;
+
+/// What the account follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Along {
+    /// The threads that work while the others wait.
+    #[default]
+    CriticalPath,
+    /// The tracee's main thread, waiting or not.
+    MainThread,
+}
+
+/// The runs of one command.
+#[derive(Debug, Default)]
+pub struct ObservedRuns {
+    /// The traced runs that count.
+    pub recordings: Vec<Recording>,
+    /// The round of each of these: two commands that alternate run once each in every round.
+    pub rounds: Vec<u32>,
+    /// Wall times of the traced runs, from the launch until they were reaped, in nanoseconds.
+    pub traced: Vec<f64>,
+    /// The same of the untraced runs.
+    pub untraced: Vec<f64>,
+    /// Median wall times of each block.
+    pub blocks: Vec<BothKinds<f64>>,
+    /// The variables that each run was started with.
+    pub environment: KnownEnvironment,
+    /// Why traced runs do not count.
+    pub rejected: Vec<String>,
+    /// The user interrupted it before all runs were made.
+    pub interrupted: bool,
+    /// How the first run, which was untraced, ended.
+    pub untraced_exit: Option<ExitStatus>,
+    /// The rights that the program's file gives it, and that a run under ptrace does not get.
+    pub rights: Option<Rights>,
+    /// The use of the processors by others meanwhile.
+    pub interference: Vec<Warning>,
+    /// How the page cache was made cold; `None`: it was warm.
+    pub cold: Option<ColdRuns>,
+    /// How many runs of it were made.
+    pub executions: u64,
+    /// The observer overhead was to be measured.
+    pub overhead_wanted: bool,
+    /// How each run must end.
+    pub accepted: Accepted,
+    /// What ended each run before the program exited.
+    pub until: Option<Until>,
+}
+
+impl From<Series> for ObservedRuns {
+    fn from(series: Series) -> ObservedRuns {
+        let blocks = BothKinds::medians(&series.blocks());
+        let (rounds, recordings) = series.recordings.into_iter().unzip();
+        ObservedRuns {
+            blocks,
+            traced: series.samples.iter().map(|sample| sample.wall.as_f64()).collect(),
+            untraced: series.untraced.iter().map(|run| run.wall.as_f64()).collect(),
+            rejected: series.rejected.into_iter().map(|rejected| rejected.reason).collect(),
+            untraced_exit: series.untraced_exit,
+            cold: series.cold,
+            rounds,
+            recordings,
+            ..ObservedRuns::default()
+        }
+    }
+}
+
+/// What the traced runs say of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectedCost {
+    /// User code of all threads, in nanoseconds.
+    pub user: f64,
+    /// From the launch until it was reaped, in nanoseconds.
+    pub wall: f64,
+}
+
+/// The sampled runs of one command.
+#[derive(Clone, Debug)]
+pub struct Sampled {
+    pub streams: Vec<Stream>,
+    /// Median wall times of each block. Its traced runs are the sampled ones.
+    pub blocks: Vec<BothKinds<f64>>,
+    /// Before the first of these runs.
+    pub since: SystemTime,
+    /// How many runs were made, sampled or not.
+    pub executions: u64,
+}
+
+/// The language runtimes that can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AskedRuntime {
+    Python,
+    Node,
+    Java,
+    Go,
+    Ruby,
+    Perl,
+    Bash,
+    Zsh,
+}
+
+impl AskedRuntime {
+    pub fn name(self) -> &'static str {
+        match self {
+            AskedRuntime::Python => "Python",
+            AskedRuntime::Node => "Node",
+            AskedRuntime::Java => "Java",
+            AskedRuntime::Go => "Go",
+            AskedRuntime::Ruby => "Ruby",
+            AskedRuntime::Perl => "Perl",
+            AskedRuntime::Bash => "bash",
+            AskedRuntime::Zsh => "zsh",
+        }
+    }
+}
+
+/// What the runtimes reported.
+#[derive(Clone, Debug)]
+pub struct Reports {
+    /// The report of each runtime, as it wrote it. One that reported nothing is missing.
+    pub texts: Vec<(AskedRuntime, String)>,
+    /// From the launch until it was reaped: the run with the reports, and the one without.
+    pub walls: [Nanos; 2],
+}

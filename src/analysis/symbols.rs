@@ -1,0 +1,131 @@
+//! The functions of one ELF file: from its own symbol tables, and from a separate debug file where one is installed.
+
+use firstbyte_measure::regular_file;
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The largest file that is read, in bytes.
+pub(super) const MAX_FILE_BYTES: u64 = 2 << 30;
+
+/// Where distributions install debug files.
+const DEBUG: &str = "/usr/lib/debug";
+
+/// Functions written in assembly often have no size. Up to the next one, but no more than this, the code is theirs.
+const MAX_UNSIZED_BYTES: u64 = 4096;
+
+#[derive(Default)]
+pub(super) struct Symbols {
+    /// Address, size and the name as the linker knows it; sorted by address.
+    all: Vec<(u64, u64, Arc<str>)>,
+    /// Names that were asked for, as people write them.
+    readable: RefCell<HashMap<u64, Arc<str>>>,
+}
+
+impl Symbols {
+    pub(super) fn of(file: &object::File<'_>, path: &Path, build_id: Option<&str>) -> Symbols {
+        let mut all = functions(file);
+        if file.symbol_table().is_none() {
+            let installed = debug_files(file, path, build_id);
+            let read = installed.iter().find_map(|path| regular_file::read(path, MAX_FILE_BYTES).ok());
+            let debug =
+                read.as_ref().map(|(bytes, _)| &**bytes).and_then(|bytes| object::File::parse(bytes).ok());
+            all.extend(debug.iter().flat_map(functions));
+        }
+
+        // of several names of one function, the one that a program uses: `malloc`, not `__libc_malloc`
+        let underscores = |name: &str| name.len() - name.trim_start_matches('_').len();
+        all.sort_by_cached_key(|(address, size, name)| {
+            (*address, Reverse(*size), underscores(name), Arc::clone(name))
+        });
+        all.dedup_by_key(|symbol| symbol.0);
+        for n in 0..all.len() {
+            let next = all.get(n + 1).map_or(u64::MAX, |next| next.0);
+            let (address, size, _) = &mut all[n];
+            if *size == 0 {
+                *size = (next - *address).min(MAX_UNSIZED_BYTES);
+            }
+        }
+        Symbols { all, readable: RefCell::default() }
+    }
+
+    /// The function at an address of the file.
+    pub(super) fn at(&self, address: u64) -> Option<Arc<str>> {
+        let after = self.all.partition_point(|(start, ..)| *start <= address);
+        let (start, size, name) = self.all.get(after.checked_sub(1)?)?;
+        if address - start >= *size {
+            return None;
+        }
+        let mut readable = self.readable.borrow_mut();
+        Some(Arc::clone(readable.entry(*start).or_insert_with(|| demangled(name))))
+    }
+}
+
+fn functions(file: &object::File<'_>) -> Vec<(u64, u64, Arc<str>)> {
+    let all = file.symbols().chain(file.dynamic_symbols());
+    let functions = all.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+    functions
+        .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.into())))
+        .collect()
+}
+
+/// Where gdb looks for separate debug files, too ("Separate Debug Files" in its manual).
+fn debug_files(file: &object::File<'_>, path: &Path, build_id: Option<&str>) -> Vec<PathBuf> {
+    let by_id = build_id.and_then(|id| id.split_at_checked(2));
+    let by_id = by_id.map(|(folder, rest)| Path::new(DEBUG).join(format!(".build-id/{folder}/{rest}.debug")));
+    let link = file.gnu_debuglink().ok().flatten().and_then(|(name, _)| std::str::from_utf8(name).ok());
+    // a path would lead anywhere
+    let link = link.filter(|name| !name.contains('/'));
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let by_link = link.into_iter().flat_map(|name| {
+        let installed = Path::new(DEBUG).join(folder.strip_prefix("/").unwrap_or(folder)).join(name);
+        [installed, folder.join(".debug").join(name)]
+    });
+    by_id.into_iter().chain(by_link).collect()
+}
+
+/// The name as its author wrote it: Rust's and C++'s names are encoded for the linker.
+fn demangled(name: &str) -> Arc<str> {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}").into();
+    }
+    if !name.starts_with("_Z") {
+        return name.into();
+    }
+    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
+    let cpp = cpp_demangle::Symbol::new(name).ok().and_then(|it| it.demangle_with_options(&options).ok());
+    cpp.map_or_else(|| name.into(), Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_shown_as_they_were_written() {
+        let all =
+            ["_ZN4node7LoadEnvEPKc", "_RNvC4main3foo", "_ZN3foo3bar17h05af221e174051e9E", "main", "_Zxyz"];
+        let shown: Vec<Arc<str>> = all.iter().map(|name| demangled(name)).collect();
+        assert_eq!(
+            shown.iter().map(|name| &**name).collect::<Vec<_>>(),
+            ["node::LoadEnv", "main::foo", "foo::bar", "main", "_Zxyz"]
+        );
+    }
+
+    #[test]
+    fn our_own_functions_are_found_at_every_address_of_theirs() {
+        let own = std::env::current_exe().unwrap();
+        let bytes = std::fs::read(&own).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let symbols = Symbols::of(&file, &own, None);
+        let wanted = "firstbyte::analysis::symbols::demangled";
+        let (start, size, _) = symbols.all.iter().find(|(.., name)| &*demangled(name) == wanted).unwrap();
+        let name = symbols.at(*start).unwrap();
+        assert_eq!(&*name, wanted);
+        assert_eq!(symbols.at(start + size - 1), Some(name));
+        assert_eq!(symbols.at(0), None);
+    }
+}

@@ -1,0 +1,260 @@
+//! A command's runs, explained: the summary of their accounts, and what is known of the runs themselves.
+
+use super::binaries::{Binaries, FileBinaries};
+use super::findings::{self, Finding};
+use super::libraries;
+use super::loads;
+use super::observer_costs::ObserverCosts;
+use super::user_code::UserCode;
+use super::user_times::all_user_time;
+use super::{Account, Summary};
+use crate::analysis::runs::{Along, ObservedRuns};
+use crate::analysis::runs::{AskedRuntime, Reports};
+use crate::analysis::runs::{ExpectedCost, Sampled};
+use crate::bench::BothKinds;
+use crate::document::bench::MIN_BLOCKS;
+use crate::stats::Comparison;
+use firstbyte_measure::arch::cpuid::Cpuid;
+use firstbyte_measure::launch::ExitStatus;
+use firstbyte_measure::sampler::SamplerError;
+use firstbyte_measure::timeline::TimelineError;
+use firstbyte_measure::tracer::module::Module;
+use firstbyte_measure::tracer::ptrace::NoCpuidCount;
+use firstbyte_measure::tracer::{Backend, Recording};
+use firstbyte_measure::units::Nanos;
+
+/// How many lines of a failing program's stderr are shown.
+const LAST_LINES: usize = 5;
+
+/// The observer of the runs.
+#[derive(Clone, Debug)]
+pub struct UsedTracer {
+    pub backend: Backend,
+    /// Why this one.
+    pub reason: String,
+    pub sees_faults: bool,
+}
+
+/// A run's account along what is asked for.
+pub fn account(
+    recording: &Recording,
+    binaries: &dyn Binaries,
+    along: Along,
+) -> Result<Account, TimelineError> {
+    let account = Account::of(recording, binaries)?;
+    Ok(if along == Along::MainThread { account.along_main_thread() } else { account })
+}
+
+/// One command's runs, explained.
+#[derive(Debug)]
+pub struct TraceAnalysis {
+    pub summary: Summary,
+    /// The round and the total of each run, in nanoseconds.
+    pub totals: Vec<(u32, f64)>,
+    /// The files that explain it.
+    pub binaries: FileBinaries,
+    /// Why user code was not sampled, where it should have been.
+    pub unsampled: Option<SamplerError>,
+    /// What language runtimes reported of their loads, or why that does not count; `None`: none was asked.
+    pub reports: Option<Result<Reports, String>>,
+    pub observed: ObservedRuns,
+    pub tracer: UsedTracer,
+    /// How the runs ended. If one failed, how that one ended.
+    pub exit: ExitStatus,
+    /// The last lines of that run's stderr, if it failed.
+    pub stderr: Vec<String>,
+    /// The CPUID instructions of its start, where they matter, or why they could not be counted.
+    pub cpuid: Result<Option<Cpuid>, NoCpuidCount>,
+    pub costs: Option<ObserverCosts>,
+    /// How many runs were made to sample it.
+    pub sampling_executions: u64,
+}
+
+impl TraceAnalysis {
+    /// The error is the message for the user: no run counts, or a recording has no account.
+    pub fn of(
+        name: &str,
+        observed: ObservedRuns,
+        tracer: UsedTracer,
+        along: Along,
+    ) -> Result<TraceAnalysis, String> {
+        let binaries = FileBinaries::default();
+        let accounts: Result<Vec<Account>, _> =
+            observed.recordings.iter().map(|recording| account(recording, &binaries, along)).collect();
+        let accounts = accounts.map_err(|error| error.to_string())?;
+        let reason = observed.rejected.first().map_or("no run was made", String::as_str);
+        let none = format!("no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does");
+        TraceAnalysis::of_accounts(accounts, binaries, observed, tracer).ok_or(none)
+    }
+
+    /// `accounts`: one for each recording; `None` if there are none.
+    pub fn of_accounts(
+        accounts: Vec<Account>,
+        binaries: FileBinaries,
+        observed: ObservedRuns,
+        tracer: UsedTracer,
+    ) -> Option<TraceAnalysis> {
+        let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
+        let mut summary = Summary::of(accounts)?;
+        let worst = worst(&observed.recordings)?;
+        summary.loads = loads::of_path(&summary.median_run, &binaries);
+        summary.linked = libraries::linked(&summary.median_run, &summary.loads, &binaries);
+        summary.environment = observed.environment.clone();
+        for (account, loads) in &mut summary.others {
+            *loads = loads::of_path(account, &binaries);
+        }
+        let exit = worst.exit;
+        let stderr = if exit.success() { Vec::new() } else { worst.output.last_errors(LAST_LINES) };
+        let (cpuid, costs, unsampled, reports) = (Ok(None), None, None, None);
+        Some(TraceAnalysis {
+            summary,
+            totals,
+            binaries,
+            unsampled,
+            reports,
+            observed,
+            tracer,
+            exit,
+            stderr,
+            cpuid,
+            costs,
+            sampling_executions: 0,
+        })
+    }
+
+    /// Whether the runs ended as they should.
+    pub fn ended_well(&self) -> bool {
+        self.observed.accepted.accepts(self.exit)
+    }
+
+    /// What sampled runs have to expect.
+    pub fn expected(&self) -> ExpectedCost {
+        ExpectedCost {
+            user: all_user_time(&self.summary.median_run),
+            wall: self.summary.median_run.wall.as_f64(),
+        }
+    }
+
+    /// Names the user code by the functions that sampled runs found.
+    pub fn add_samples(&mut self, sampled: Result<Sampled, SamplerError>) {
+        match sampled {
+            Ok(sampled) => {
+                self.sampling_executions = sampled.executions;
+                self.summary.user_code =
+                    Some(UserCode::of(&self.summary.median_run, &sampled, &self.binaries));
+            }
+            Err(error) => self.unsampled = Some(error),
+        }
+    }
+
+    /// How often the command was executed, also to count its CPUID instructions.
+    pub fn executions(&self) -> u64 {
+        let counted = self.cpuid.is_ok_and(|cpuid| cpuid.is_some()) && self.observed.executions > 0;
+        self.observed.executions
+            + self.sampling_executions
+            + u64::from(counted)
+            + 2 * u64::from(self.reports.is_some())
+    }
+
+    /// The language runtimes that take part, which can report what they load.
+    pub fn runtimes(&self) -> Vec<AskedRuntime> {
+        loads::runtimes(&self.summary.median_run, &self.binaries)
+    }
+
+    /// Adds the loads that the runtimes reported.
+    pub fn add_reports(&mut self, reports: Result<Reports, String>) {
+        for (runtime, text) in reports.iter().flat_map(|reports| &reports.texts) {
+            self.summary.loads.extend(loads::reported(*runtime, text));
+        }
+        if let Ok(Reports { walls, .. }) = &reports {
+            let traced = self.summary.median_run.wall.as_f64();
+            let measured = self.overhead().filter(|overhead| overhead.pairs >= MIN_BLOCKS);
+            self.summary.report_scale = report_scale(*walls, traced, measured.map(|it| it.ratio));
+        }
+        self.reports = Some(reports);
+    }
+
+    /// The files that explain it.
+    pub fn modules(&self) -> Vec<Module> {
+        self.binaries.modules()
+    }
+
+    /// The facts that the rules of findings need.
+    pub fn machine(&self) -> findings::MachineFacts {
+        findings::MachineFacts {
+            cpuid: self.cpuid.ok().flatten(),
+            loader: self.summary.user_code.as_ref().and_then(UserCode::loader),
+        }
+    }
+
+    pub fn findings(&self) -> Vec<Finding> {
+        findings::findings(&self.summary, &self.machine())
+    }
+
+    /// The mean total without the time that the observation adds, in nanoseconds.
+    pub fn corrected_total(&self) -> Option<f64> {
+        Some((self.summary.total.middle - self.costs?.of(&self.summary)).max(0.0))
+    }
+
+    /// Wall time of traced runs over that of untraced ones, block by block.
+    pub fn overhead(&self) -> Option<Comparison> {
+        BothKinds::overhead(&self.observed.blocks)
+    }
+
+    /// The recording of the run that is shown.
+    pub fn shown(&self) -> Option<&Recording> {
+        self.observed.recordings.get(self.summary.median_place)
+    }
+}
+
+/// What a reported time has to be multiplied with to be a time of the traced run that is shown: the cost of reporting comes
+/// off, by the run without the question, and the cost of tracing comes on. `walls`: with and without the question. `traced`:
+/// the traced run. `overhead`: traced runs over untraced ones, if that was measured.
+fn report_scale([with, without]: [Nanos; 2], traced: f64, overhead: Option<f64>) -> f64 {
+    let [with, without] = [with, without].map(|wall| wall.as_f64().max(1.0));
+    // two single runs: a faster run with the question is chance
+    let reporting = (without / with).min(1.0);
+    reporting * overhead.unwrap_or(traced / without)
+}
+
+/// The first run that failed; if none did, the first.
+fn worst(recordings: &[Recording]) -> Option<&Recording> {
+    recordings.iter().find(|recording| !recording.exit.success()).or(recordings.first())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstbyte_measure::launch::Usage;
+    use firstbyte_measure::tracer::Output;
+
+    #[test]
+    fn a_reported_time_loses_the_cost_of_reporting_and_gets_the_cost_of_tracing() {
+        let walls = |with, without| [Nanos(with), Nanos(without)];
+        let scale = |walls, traced, overhead| format!("{:.3}", report_scale(walls, traced, overhead));
+        assert_eq!(scale(walls(200, 100), 100.0, None), "0.500", "reporting doubles the time");
+        assert_eq!(scale(walls(100, 100), 500.0, None), "5.000", "ptrace makes it five times as long");
+        assert_eq!(scale(walls(200, 100), 500.0, Some(4.0)), "2.000", "as interleaved runs show it");
+        assert_eq!(scale(walls(90, 100), 100.0, None), "1.000");
+    }
+
+    #[test]
+    fn the_run_that_failed_decides_how_the_program_ended() {
+        let ended = |exit| Recording {
+            backend: Backend::Pipe,
+            command: vec![],
+            root: 1,
+            events: vec![],
+            lost: 0,
+            exit,
+            output: Output::default(),
+            killed: None,
+            usage: Usage::default(),
+            left_behind: false,
+        };
+        let of = |codes: [i32; 3]| worst(&codes.map(|code| ended(ExitStatus::Code(code)))).unwrap().exit;
+        assert_eq!(of([0, 7, 0]), ExitStatus::Code(7));
+        assert_eq!(of([0, 0, 0]), ExitStatus::SUCCESS);
+        assert_eq!(worst(&[]), None);
+    }
+}

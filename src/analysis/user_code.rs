@@ -1,0 +1,57 @@
+//! The user code of a command's start-up by function, and how that is known.
+
+use super::binaries::FileBinaries;
+use super::model::Account;
+use super::profile::{Divided, Profile};
+use super::user_times::user_times;
+use crate::analysis::runs::Sampled;
+use crate::bench::BothKinds;
+use crate::stats::Comparison;
+use firstbyte_measure::units::Nanos;
+
+/// User code on the path of the run that is shown, divided by samples of other runs.
+#[derive(Clone, Debug, Default)]
+pub struct UserCode {
+    pub divided: Divided,
+    /// The sampled runs, and all their samples.
+    pub runs: usize,
+    pub samples: u64,
+    /// Samples for which the ring had no room.
+    pub lost: u64,
+    /// The processor time between two samples of a task.
+    pub period: Nanos,
+    /// Wall time of sampled runs over that of untraced ones, block by block.
+    pub overhead: Option<Comparison>,
+    /// Of the run with the most samples, each with its time and its stack.
+    pub example: Vec<TimedStack>,
+}
+
+pub use super::profile::TimedStack;
+
+impl UserCode {
+    pub(super) fn of(account: &Account, sampled: &Sampled, binaries: &FileBinaries) -> UserCode {
+        let profile = Profile::of(&sampled.streams, binaries, sampled.since);
+        UserCode {
+            divided: Divided::of(&user_times(account), &profile),
+            runs: profile.runs,
+            samples: profile.samples,
+            lost: profile.lost,
+            period: profile.period,
+            overhead: BothKinds::overhead(&sampled.blocks),
+            example: profile.example,
+        }
+    }
+
+    /// The time of the dynamic loader's own code; `None`: the samples do not divide most of the user code.
+    pub(super) fn loader(&self) -> Option<Nanos> {
+        let modules = self.divided.modules.iter().filter(|module| is_loader(&module.module));
+        let time = Nanos::rounded(modules.map(|module| module.own.time).sum());
+        (self.divided.unsampled < 0.5 * self.divided.total).then_some(time)
+    }
+}
+
+/// Whether a module is the dynamic loader.
+pub(super) fn is_loader(module: &str) -> bool {
+    let file = module.rsplit('/').next().unwrap_or_default();
+    ["ld-", "ld.so", "ld64.so"].iter().any(|start| file.starts_with(start))
+}

@@ -1,0 +1,170 @@
+//! The course of a trace: from a plan and a command to the finished analysis, in one call.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `mod.rs` | [`Tracing`]: the tracer is chosen, the runs are made, and the analysis gets what each kind of run found out |
+//! | [`plan`] | how the runs are made, and which kinds of runs |
+//! | [`runs`] | traced runs, alternating with untraced ones, or with those of another command |
+//! | [`sampling`] | runs whose user code is sampled |
+//! | [`runtimes`] | one run in which language runtimes report what they load |
+//! | [`replayed`], [`started`] | analyses of what was traced elsewhere: a recording, or starts during a watch |
+
+mod error;
+mod plan;
+mod replayed;
+mod runs;
+mod runtimes;
+mod sampling;
+mod started;
+
+pub use error::TraceError;
+pub use plan::{Beside, TracePlan};
+pub use replayed::{Replayed, replayed};
+pub use started::{Started, started};
+
+use crate::analysis::TraceAnalysis;
+use crate::analysis::findings::TRAP;
+use crate::analysis::observer_costs::ObserverCosts;
+use crate::analysis::runs::{Along, ObservedRuns};
+use crate::analysis::trace_analysis::UsedTracer;
+use crate::bench::Progress;
+use firstbyte_measure::launch::{Command, interrupt};
+use firstbyte_measure::tracer::full::{FullTracer, choose_full};
+
+/// The kinds of work of a trace, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Tracing,
+    Counting,
+    Sampling,
+    Asking,
+    Calibrating,
+}
+
+/// Receives the progress of a trace.
+pub trait TraceProgress {
+    /// A stage begins. It ends when the result is dropped.
+    fn begin(&mut self, stage: Stage) -> Box<dyn Progress>;
+}
+
+/// A tracer that is ready, and how it is to be used.
+pub struct Tracing<'p> {
+    plan: &'p TracePlan,
+    tracer: Box<dyn FullTracer>,
+    used: UsedTracer,
+    progress: &'p mut dyn TraceProgress,
+}
+
+impl<'p> Tracing<'p> {
+    /// Chooses the tracer. The process must be ready to launch programs.
+    pub fn begin(
+        plan: &'p TracePlan,
+        progress: &'p mut dyn TraceProgress,
+    ) -> Result<Tracing<'p>, TraceError> {
+        let chosen = choose_full(plan.backend, plan.ring)?;
+        let used = UsedTracer {
+            backend: chosen.tracer.backend(),
+            reason: chosen.reason,
+            sees_faults: chosen.tracer.sees_faults(),
+        };
+        Ok(Tracing { plan, tracer: chosen.tracer, used, progress })
+    }
+
+    /// Traces a command. `first` gets what the traced runs say, before any other runs are made. If the user interrupts it
+    /// after the first traced run, the analysis has what was found until then.
+    pub fn trace<E: From<TraceError>>(
+        &mut self,
+        command: &Command,
+        first: impl FnOnce(&TraceAnalysis) -> Result<(), E>,
+    ) -> Result<TraceAnalysis, E> {
+        let [observed] = self.observe([command.clone()])?;
+        let mut analysis = self.analyse(command, observed)?;
+        first(&analysis)?;
+        self.look_beside(&mut analysis, command)?;
+        Ok(analysis)
+    }
+
+    /// Traces two commands that alternate.
+    pub fn trace_both(&mut self, commands: &[Command; 2]) -> Result<[TraceAnalysis; 2], TraceError> {
+        let [first, second] = self.observe(commands.clone())?;
+        let mut one = |command: &Command, observed| {
+            let mut analysis = self.analyse(command, observed)?;
+            self.look_beside(&mut analysis, command)?;
+            Ok::<_, TraceError>(analysis)
+        };
+        Ok([one(&commands[0], first)?, one(&commands[1], second)?])
+    }
+
+    fn observe<const N: usize>(&mut self, commands: [Command; N]) -> Result<[ObservedRuns; N], TraceError> {
+        let mut shown = self.progress.begin(Stage::Tracing);
+        Ok(runs::observe(commands, self.plan, &mut *self.tracer, &mut *shown)?)
+    }
+
+    fn analyse(&self, command: &Command, observed: ObservedRuns) -> Result<TraceAnalysis, TraceError> {
+        let name = command.words().join(" ");
+        TraceAnalysis::of(&name, observed, self.used.clone(), self.plan.along)
+            .map_err(TraceError::NothingCounts)
+    }
+
+    /// Adds what other runs than the traced ones find out.
+    fn look_beside(&mut self, analysis: &mut TraceAnalysis, command: &Command) -> Result<(), TraceError> {
+        if self.plan.beside.cpuid && !analysis.observed.interrupted {
+            self.count(analysis, command);
+        }
+        let stages = [Tracing::sample, Tracing::ask, Tracing::calibrate];
+        for stage in stages {
+            if analysis.observed.interrupted {
+                break;
+            }
+            match stage(self, analysis, command) {
+                Err(error) if error.is_interruption() => analysis.observed.interrupted = true,
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts CPUID instructions.
+    fn count(&mut self, analysis: &mut TraceAnalysis, command: &Command) {
+        let _shown = self.progress.begin(Stage::Counting);
+        analysis.cpuid = runs::count_cpuids(command, TRAP, analysis.summary.total.median);
+        analysis.observed.interrupted = interrupt::interrupted().is_some();
+    }
+
+    /// Names the functions of user code.
+    fn sample(&mut self, analysis: &mut TraceAnalysis, command: &Command) -> Result<(), TraceError> {
+        if self.plan.beside.samples {
+            let mut shown = self.progress.begin(Stage::Sampling);
+            let sampled = sampling::sample(command.clone(), self.plan, analysis.expected(), &mut *shown)?;
+            analysis.add_samples(sampled);
+        }
+        Ok(())
+    }
+
+    /// Asks the language runtimes what they load.
+    fn ask(&mut self, analysis: &mut TraceAnalysis, command: &Command) -> Result<(), TraceError> {
+        let runtimes = analysis.runtimes();
+        if self.plan.beside.reports && !runtimes.is_empty() {
+            let _shown = self.progress.begin(Stage::Asking);
+            analysis.add_reports(runtimes::reports(command, self.plan, &runtimes)?);
+        }
+        Ok(())
+    }
+
+    /// Measures the cost of observing, where this backend can.
+    fn calibrate(&mut self, analysis: &mut TraceAnalysis, _: &Command) -> Result<(), TraceError> {
+        if !self.plan.beside.costs {
+            return Ok(());
+        }
+        let _shown = self.progress.begin(Stage::Calibrating);
+        let Some(each) = self.tracer.event_costs()? else { return Ok(()) };
+        let smallest = runs::observe_smallest(self.plan, &mut *self.tracer)?;
+        let smallest = smallest.and_then(|observed| {
+            TraceAnalysis::of("", observed, self.used.clone(), Along::CriticalPath).ok()
+        });
+
+        let runs = smallest.as_ref().map(|smallest| (&smallest.observed, &smallest.summary));
+        analysis.costs = Some(ObserverCosts::new(each, runs));
+        Ok(())
+    }
+}

@@ -17,6 +17,7 @@ mod colours;
 mod compare;
 mod containers;
 mod corpus;
+mod debug_files;
 mod diff;
 mod doctor;
 mod elf;

@@ -147,7 +147,7 @@ fn followed(started: &Started<'_>, start: &StaticStart, parts: &mut Parts) -> Re
         parts.unsure("the instructions of this machine are not followed");
         return Reached::default();
     };
-    let reached = walk::program(&image, start.printing, started.interpreter.is_some());
+    let reached = walk::program(&image, start.habits, started.interpreter.is_some());
     if reached.most != Some(reached.least) {
         parts.unsure("the program's own work is counted only as far as its code could be followed");
     }

@@ -1,6 +1,6 @@
-//! What the C library does before main in a static program, and how it prints.
+//! What the C library does before main in a static program, and how it prints and allocates.
 
-use super::code::walk::Printing;
+use super::code::walk::Habits;
 use super::faults::{Faults, Touches};
 use super::runtime::CLibrary;
 use super::started::Started;
@@ -11,7 +11,7 @@ use super::texts::contains;
 pub(super) struct StaticStart {
     pub(super) calls: u64,
     pub(super) faults: Faults,
-    pub(super) printing: Printing,
+    pub(super) habits: Habits,
     /// Why there may be more.
     pub(super) uncertain: Vec<&'static str>,
 }
@@ -36,7 +36,7 @@ pub(super) fn of(started: &Started<'_>) -> StaticStart {
         Some(CLibrary::Glibc) => glibc(started, is_static),
         Some(CLibrary::Musl) => StaticStart {
             calls: MUSL_CALLS,
-            printing: Printing { first: 1, buffer: 1024, once: true },
+            habits: Habits { first_print: 1, first_memory: None, buffer: 1024, once: true },
             ..StaticStart::default()
         },
         None => StaticStart::default(),
@@ -48,15 +48,15 @@ pub(super) fn of(started: &Started<'_>) -> StaticStart {
     StaticStart { calls: 2, uncertain, faults: Faults::exactly(2), ..start }
 }
 
-/// A static program has allocated memory before, so the first text that is printed takes only fstat.
+/// The first text that is printed takes fstat, and memory. A static program has memory before.
 fn glibc(started: &Started<'_>, is_static: bool) -> StaticStart {
     let bytes = started.bytes;
     let is_known = contains(bytes, b"dynamic_sort") && !contains(bytes, b"FATAL: kernel too old");
-    let first = if is_static { 1 } else { started.loading.print_calls };
+    let first_memory = if is_static { 0 } else { started.loading.memory_calls };
     StaticStart {
         calls: if is_known { GLIBC_CALLS } else { LEAST_GLIBC_CALLS },
         faults: glibc_faults(started),
-        printing: Printing { first, buffer: 4096, once: false },
+        habits: Habits { first_print: 1, first_memory: Some(first_memory), buffer: 4096, once: false },
         uncertain: if is_known {
             Vec::new()
         } else {

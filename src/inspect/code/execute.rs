@@ -6,10 +6,7 @@ use super::image::Image;
 use super::kernel::{INTERRUPT, SYSCALL, Table};
 use super::state::{Place, State, Value};
 use super::words::mask;
-use iced_x86::{
-    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
-    OpKind, Register, UsedRegister,
-};
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
 /// What follows an instruction.
 #[derive(Clone, Copy)]
@@ -121,6 +118,7 @@ fn plus(value: Value, more: u64) -> Value {
     match value {
         Value::Number(number) => Value::Number(number.wrapping_add(more)),
         Value::Stack(at) => Value::Stack(at.wrapping_add(more.cast_signed())),
+        Value::Fresh => Value::Fresh,
         _ => Value::Unknown,
     }
 }
@@ -129,6 +127,7 @@ fn place(value: Value) -> Place {
     match value {
         Value::Number(address) => Place::Address(address),
         Value::Stack(at) => Place::Stack(at),
+        Value::Fresh => Place::Fresh,
         _ => Place::Unknown,
     }
 }
@@ -169,15 +168,17 @@ fn touch_memory(image: &Image<'_>, way: &mut Cursor, instruction: &Instruction) 
     if !has_memory || matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop) {
         return true;
     }
-    let mut factory = InstructionInfoFactory::new();
-    let writes = factory.info(instruction).used_memory().iter().any(|m| is_write(m.access()));
     let Value::Number(address) = address(image, &way.state, instruction) else { return true };
-    way.touch(address, writes);
+    way.touch(address, writes_memory(instruction));
     image.is_mapped(address)
 }
 
-fn is_write(access: OpAccess) -> bool {
-    !matches!(access, OpAccess::None | OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess)
+/// Whether the first operand is memory that the instruction writes to. Those are the instructions of compilers that only
+/// read it.
+fn writes_memory(instruction: &Instruction) -> bool {
+    use Mnemonic::{Bt, Call, Cmp, Div, Fild, Fld, Fldcw, Idiv, Imul, Jmp, Ldmxcsr, Mul, Push, Test};
+    let only_reads = [Bt, Call, Cmp, Div, Fild, Fld, Fldcw, Idiv, Imul, Jmp, Ldmxcsr, Mul, Push, Test];
+    instruction.op_kind(0) == OpKind::Memory && !only_reads.contains(&instruction.mnemonic())
 }
 
 /// An operand. A branch target is one, too.
@@ -303,7 +304,9 @@ fn compared(instruction: &Instruction, left: Value, right: Value) -> Flags {
         (Value::Number(left), Value::Number(right)) if is_test => Flags::logical(left & right, size),
         (Value::Number(left), Value::Number(right)) => Flags::difference(left, right, size),
         (left, right) if is_test && left == right => Flags::zero(left.is_set().map(|is_set| !is_set)),
-        (Value::Function(_) | Value::Stack(_), Value::Number(0)) if !is_test => Flags::zero(Some(false)),
+        (Value::Fresh | Value::Function(_) | Value::Stack(_), Value::Number(0)) if !is_test => {
+            Flags::zero(Some(false))
+        }
         _ => Flags::default(),
     }
 }
@@ -384,27 +387,49 @@ fn moved(mnemonic: Mnemonic, pointer: Value, by: u64) -> Option<(Value, Flags)> 
     }
 }
 
-/// What the instruction writes is unknown.
+/// What the instruction writes is unknown: its operands and, unless it is one of those that write nothing else, the
+/// registers that instructions write without naming them.
 fn forget(image: &Image<'_>, state: &mut State, instruction: &Instruction) {
-    let mut factory = InstructionInfoFactory::new();
-    let info = factory.info(instruction);
-    let written: Vec<Register> = info
-        .used_registers()
-        .iter()
-        .filter(|used| is_write(used.access()))
-        .map(UsedRegister::register)
-        .collect();
-    let stores = info.used_memory().iter().any(|used| is_write(used.access()));
-    if stores {
+    use Register::{RAX, RBX, RCX, RDI, RDX, RSI, RSP};
+    if writes_memory(instruction) {
         let place = place(address(image, state, instruction));
-        let size = instruction.memory_size().size() as u64;
-        let has_operand = (0..instruction.op_count()).any(|n| instruction.op_kind(n) == OpKind::Memory);
-        state.store(if has_operand { place } else { Place::Unknown }, size, Value::Unknown);
+        state.store(place, instruction.memory_size().size() as u64, Value::Unknown);
+    } else if instruction.is_string_instruction() {
+        state.spoil();
     }
-    for register in written {
-        state.set(register, Value::Unknown);
+
+    let operands = (0..instruction.op_count()).filter(|n| instruction.op_kind(*n) == OpKind::Register);
+    let registers: Vec<Register> = operands.map(|n| instruction.op_register(n)).collect();
+    for register in &registers {
+        state.set(*register, Value::Unknown);
+    }
+    let is_vector = registers.iter().any(|register| register.is_vector_register());
+    let others = match () {
+        () if names_all_it_writes(instruction) => &[][..],
+        () if is_vector => &[RCX], // pcmpestri
+        () => &[RAX, RBX, RCX, RDX, RSI, RDI],
+    };
+    for register in others {
+        state.set(*register, Value::Unknown);
+    }
+    if instruction.stack_pointer_increment() != 0 {
+        state.set(RSP, Value::Unknown);
     }
     if instruction.rflags_modified() != 0 {
         state.flags = Flags::default();
     }
+}
+
+fn names_all_it_writes(instruction: &Instruction) -> bool {
+    use Mnemonic::{
+        Adc, Bsf, Bsr, Bswap, Bt, Btc, Btr, Bts, Lzcnt, Neg, Not, Popcnt, Rcl, Rcr, Rol, Ror, Sbb, Tzcnt,
+    };
+    use Mnemonic::{Add, And, Dec, Imul, Inc, Or, Sar, Shl, Shld, Shr, Shrd, Sub, Xadd, Xor};
+    let known = [
+        Adc, Add, And, Bsf, Bsr, Bswap, Bt, Btc, Btr, Bts, Dec, Inc, Lzcnt, Neg, Not, Or, Popcnt, Rcl, Rcr,
+        Rol, Ror, Sar, Sbb, Shl, Shld, Shr, Shrd, Sub, Tzcnt, Xadd, Xor,
+    ];
+    known.contains(&instruction.mnemonic())
+        || instruction.condition_code() != iced_x86::ConditionCode::None // setcc, cmovcc
+        || (instruction.mnemonic() == Imul && instruction.op_count() > 1)
 }

@@ -9,6 +9,8 @@ pub(super) enum Effect {
     Calls(u64),
     /// It prints the text that is this argument.
     Prints { argument: usize, adds_newline: bool },
+    /// It allocates as many bytes as its first argument says.
+    Allocates,
     /// It starts `main`, its first argument, and exits when `main` returns.
     StartsMain,
     /// It runs destructors and ends.
@@ -19,11 +21,13 @@ pub(super) enum Effect {
     Fails,
 }
 
-const EFFECTS: [(&str, Effect); 26] = [
+const EFFECTS: [(&str, Effect); 30] = [
     ("__libc_start_main", Effect::StartsMain),
     ("puts", Effect::Prints { argument: 0, adds_newline: true }),
     ("printf", Effect::Prints { argument: 0, adds_newline: false }),
     ("__printf_chk", Effect::Prints { argument: 1, adds_newline: false }),
+    ("malloc", Effect::Allocates),
+    ("free", Effect::Nothing),
     ("write", Effect::Calls(1)),
     ("getpid", Effect::Calls(1)),
     ("getppid", Effect::Calls(1)),
@@ -32,6 +36,9 @@ const EFFECTS: [(&str, Effect); 26] = [
     ("_Exit", Effect::EndsAtOnce),
     ("__stack_chk_fail", Effect::Fails),
     ("__cxa_finalize", Effect::Nothing),
+    // a static program's unwinder, whose memory is there before
+    ("__register_frame_info", Effect::Nothing),
+    ("__deregister_frame_info", Effect::Nothing),
     ("__errno_location", Effect::Nothing),
     ("memchr", Effect::Nothing),
     ("memcmp", Effect::Nothing),

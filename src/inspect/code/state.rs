@@ -13,6 +13,8 @@ pub(super) enum Value {
     Number(u64),
     /// The address of a library's function, by its number in the image.
     Function(u32),
+    /// The address of memory that nothing else has an address of.
+    Fresh,
     /// An address on the stack: how far it is from where the stack pointer was at first.
     Stack(i64),
 }
@@ -30,7 +32,7 @@ impl Value {
         match self {
             Value::Unknown => None,
             Value::Number(number) => Some(number != 0),
-            Value::Function(_) | Value::Stack(_) => Some(true),
+            Value::Fresh | Value::Function(_) | Value::Stack(_) => Some(true),
         }
     }
 
@@ -49,6 +51,8 @@ impl Value {
 pub(super) enum Place {
     Address(u64),
     Stack(i64),
+    /// In memory whose content is not followed.
+    Fresh,
     Unknown,
 }
 
@@ -102,7 +106,7 @@ impl State {
 
     /// A word that was stored. `Err`: nothing was, so it is as it was at the start.
     pub(super) fn load(&self, place: Place, size: u64) -> Result<Value, ()> {
-        if place == Place::Unknown {
+        if matches!(place, Place::Unknown | Place::Fresh) {
             return Ok(Value::Unknown);
         }
         if let Some((stored, value)) = self.stored.get(&place)
@@ -119,8 +123,10 @@ impl State {
     }
 
     pub(super) fn store(&mut self, place: Place, size: u64, value: Value) {
-        if place == Place::Unknown {
-            return self.spoil();
+        match place {
+            Place::Unknown => return self.spoil(),
+            Place::Fresh => return,
+            Place::Address(_) | Place::Stack(_) => {}
         }
         let overlapping: Vec<Place> = self.overlapping(place, size).collect();
         for old in overlapping {
@@ -138,7 +144,7 @@ impl State {
                 Place::Address(at.saturating_add(size.unsigned_abs())),
             ),
             Place::Stack(at) => (Place::Stack(at.saturating_sub(63)), Place::Stack(at.saturating_add(size))),
-            Place::Unknown => (Place::Unknown, Place::Unknown),
+            Place::Fresh | Place::Unknown => (Place::Unknown, Place::Unknown),
         };
         let reaches = move |(old, (length, _)): &(&Place, &(u64, Value))| match (**old, place) {
             (Place::Address(old), Place::Address(at)) => old.saturating_add(*length) > at,

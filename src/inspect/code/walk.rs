@@ -14,6 +14,9 @@ const MAX_INSTRUCTIONS: u32 = 10_000;
 const MAX_WAYS: usize = 64;
 /// A pipe takes this many bytes at once or none (`PIPE_BUF`).
 const ATOMIC_BYTES: u64 = 4096;
+/// What malloc adds to each block, and how much memory it takes first, at least.
+const BLOCK_BYTES: u64 = 32;
+const FIRST_MEMORY_BYTES: u64 = 100_000;
 /// A function that calls itself does not fill our memory.
 const MAX_CALL_DEPTH: usize = 1000;
 
@@ -30,12 +33,15 @@ pub(in crate::inspect) struct Reached {
     pub(in crate::inspect) prints: bool,
 }
 
-/// How the C library prints: its calls before the first text, and the size of its buffer in bytes.
+/// How the C library prints and allocates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::inspect) struct Printing {
-    pub(in crate::inspect) first: u64,
+pub(in crate::inspect) struct Habits {
+    /// The calls before the first text is printed.
+    pub(in crate::inspect) first_print: u64,
+    /// The calls for the first memory; `None`: they are unknown.
+    pub(in crate::inspect) first_memory: Option<u64>,
+    /// How many bytes of text it keeps, and whether only the calls for one text are known.
     pub(in crate::inspect) buffer: u64,
-    /// Whether only the calls for one text are known.
     pub(in crate::inspect) once: bool,
 }
 
@@ -50,6 +56,8 @@ struct Way {
     calls: u64,
     /// How many bytes the C library was given to print, and whether that is all that is known.
     printed: Option<(u64, bool)>,
+    /// How many bytes were allocated, if any were.
+    allocated: Option<u64>,
 }
 
 /// What follows.
@@ -73,9 +81,9 @@ enum End {
 
 /// Follows a program from its entry point. `is_loaded`: a dynamic loader runs before it; otherwise the kernel has cleared all
 /// registers.
-pub(in crate::inspect) fn program(image: &Image<'_>, printing: Printing, is_loaded: bool) -> Reached {
+pub(in crate::inspect) fn program(image: &Image<'_>, habits: Habits, is_loaded: bool) -> Reached {
     let registers = if is_loaded { Value::Unknown } else { Value::Number(0) };
-    follow(image, printing, Way::new(image.entry, State::new(registers), Vec::new()))
+    follow(image, habits, Way::new(image.entry, State::new(registers), Vec::new()))
 }
 
 /// Follows the functions of a library that run before and after the program.
@@ -84,7 +92,7 @@ pub(in crate::inspect) fn library(image: &Image<'_>) -> Reached {
     let mut then: Vec<Then> = all.map(|at| Then::Runs(*at)).collect();
     match then.pop() {
         Some(Then::Runs(first)) => {
-            follow(image, Printing::default(), Way::new(first, State::new(Value::Unknown), then))
+            follow(image, Habits::default(), Way::new(first, State::new(Value::Unknown), then))
         }
         _ => Reached { most: Some(0), ..Reached::default() },
     }
@@ -92,11 +100,18 @@ pub(in crate::inspect) fn library(image: &Image<'_>) -> Reached {
 
 impl Way {
     fn new(at: u64, state: State, then: Vec<Then>) -> Way {
-        Way { cursor: Cursor::new(at, state), returns_to: Vec::new(), then, calls: 0, printed: None }
+        Way {
+            cursor: Cursor::new(at, state),
+            returns_to: Vec::new(),
+            then,
+            calls: 0,
+            printed: None,
+            allocated: None,
+        }
     }
 }
 
-fn follow(image: &Image<'_>, printing: Printing, first: Way) -> Reached {
+fn follow(image: &Image<'_>, habits: Habits, first: Way) -> Reached {
     let mut ways = vec![first];
     let mut ended: Vec<(Way, End)> = Vec::new();
     let mut budget = MAX_INSTRUCTIONS;
@@ -111,7 +126,7 @@ fn follow(image: &Image<'_>, printing: Printing, first: Way) -> Reached {
                 let mut taken = way.clone();
                 taken.cursor.at = other;
                 ways.push(taken);
-            } else if let Some(end) = way.goes_on(image, printing, next) {
+            } else if let Some(end) = way.goes_on(image, habits, next) {
                 break end;
             }
         };
@@ -137,16 +152,16 @@ fn summary(ended: &[(Way, End)]) -> Reached {
 
 impl Way {
     /// `None`: it goes on.
-    fn goes_on(&mut self, image: &Image<'_>, printing: Printing, next: Next) -> Option<End> {
+    fn goes_on(&mut self, image: &Image<'_>, habits: Habits, next: Next) -> Option<End> {
         match next {
             Next::Instruction | Next::Both(_) => None,
-            Next::Jump(to) => self.enters(image, printing, to),
+            Next::Jump(to) => self.enters(image, habits, to),
             Next::Call(to) => {
                 self.returns_to.push(self.cursor.at);
                 if self.returns_to.len() > MAX_CALL_DEPTH {
                     Some(End::Open)
                 } else {
-                    self.enters(image, printing, to)
+                    self.enters(image, habits, to)
                 }
             }
             Next::Return(to) => self.returns(to.number()),
@@ -156,7 +171,7 @@ impl Way {
         }
     }
 
-    fn enters(&mut self, image: &Image<'_>, printing: Printing, to: Value) -> Option<End> {
+    fn enters(&mut self, image: &Image<'_>, habits: Habits, to: Value) -> Option<End> {
         let name = match to {
             Value::Function(number) => Some(image.name(number)),
             Value::Number(address) => image.function_at(address),
@@ -164,7 +179,7 @@ impl Way {
         };
         match (name, to) {
             (Some(name), _) => match functions::effect(name) {
-                Some(effect) => self.library_function(image, printing, effect),
+                Some(effect) => self.library_function(image, habits, effect),
                 None => Some(End::Open),
             },
             (None, Value::Number(address)) if image.is_mapped(address) => {
@@ -176,12 +191,18 @@ impl Way {
         }
     }
 
-    fn library_function(&mut self, image: &Image<'_>, printing: Printing, effect: Effect) -> Option<End> {
+    fn library_function(&mut self, image: &Image<'_>, habits: Habits, effect: Effect) -> Option<End> {
         match effect {
             Effect::Nothing => {}
             Effect::Calls(count) => self.calls += count,
             Effect::Prints { argument, adds_newline } => {
-                if !self.prints(image, printing, argument, adds_newline) {
+                if !self.prints(image, habits, argument, adds_newline) {
+                    return Some(End::Open);
+                }
+            }
+            Effect::Allocates => {
+                let size = execute::argument(image, &self.cursor.state, 0).number();
+                if !size.is_some_and(|size| self.allocates(habits, size)) {
                     return Some(End::Open);
                 }
             }
@@ -194,6 +215,9 @@ impl Way {
             Effect::Fails => return Some(End::Impossible),
         }
         self.cursor.state.after_call();
+        self.cursor
+            .state
+            .set(Register::RAX, if effect == Effect::Allocates { Value::Fresh } else { Value::Unknown });
         let to = execute::pop(image, &mut self.cursor.state);
         self.returns(to.number())
     }
@@ -240,7 +264,7 @@ impl Way {
     }
 
     /// Whether what is printed is known well enough to go on.
-    fn prints(&mut self, image: &Image<'_>, printing: Printing, argument: usize, adds_newline: bool) -> bool {
+    fn prints(&mut self, image: &Image<'_>, habits: Habits, argument: usize, adds_newline: bool) -> bool {
         let text = execute::argument(image, &self.cursor.state, argument).number().and_then(|at| {
             self.cursor.touch(at, false);
             image.text(at)
@@ -250,16 +274,31 @@ impl Way {
         if length == Some(0) {
             return true;
         }
-        if printing.once && self.printed.is_some() {
+        if habits.once && self.printed.is_some() {
             return false;
         }
         if self.printed.is_none() {
-            self.calls += printing.first;
+            self.calls += habits.first_print;
+            // glibc allocates its buffer
+            if habits.first_memory.is_some() && !self.allocates(habits, habits.buffer) {
+                return false;
+            }
         }
         let before = self.printed.map_or(0, |(bytes, _)| bytes);
-        let all = length.map(|length| before + length).filter(|all| *all < printing.buffer);
+        let all = length.map(|length| before + length).filter(|all| *all < habits.buffer);
         self.printed = Some((all.unwrap_or(before), all.is_some()));
         all.is_some()
+    }
+
+    /// Whether the calls for more memory are known. The first is enough for a while.
+    fn allocates(&mut self, habits: Habits, size: u64) -> bool {
+        let Some(first) = habits.first_memory else { return false };
+        if self.allocated.is_none() {
+            self.calls += first;
+        }
+        let all = self.allocated.unwrap_or(0).saturating_add(size).saturating_add(BLOCK_BYTES);
+        self.allocated = Some(all);
+        all <= FIRST_MEMORY_BYTES
     }
 
     fn system_call(&mut self, table: &Table, number: Option<u64>) -> Option<End> {

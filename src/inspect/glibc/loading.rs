@@ -31,8 +31,8 @@ pub(in crate::inspect) struct Loading {
     pub(in crate::inspect) memory_pages: u64,
     /// Whether it maps `ld.so.cache`.
     pub(in crate::inspect) reads_cache: bool,
-    /// The calls before the first text is printed: fstat, brk (2) for memory, and getrandom since 2.34.
-    pub(in crate::inspect) print_calls: u64,
+    /// The C library's calls for its first memory: brk (2), and getrandom since 2.34.
+    pub(in crate::inspect) memory_calls: u64,
 }
 
 /// The program that is loaded, and the file of the loader.
@@ -375,7 +375,7 @@ impl<'a> Course<'a> {
             problems: self.problems,
             memory_pages: self.search.memory.pages,
             reads_cache: matches!(self.search.cache, Cache::Read(_)),
-            print_calls: 3 + u64::from(version.minor >= 34),
+            memory_calls: 2 + u64::from(version.minor >= 34),
         }
     }
 

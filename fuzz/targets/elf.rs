@@ -31,7 +31,8 @@ impl FileView for OneFile<'_> {
     }
 
     fn facts(&self, path: &Path) -> Option<FileFacts> {
-        let is_there = path == Path::new(NAME) || path.starts_with("/lib") || path == Path::new("/etc/ld.so.cache");
+        let is_there =
+            path == Path::new(NAME) || path.starts_with("/lib") || path == Path::new("/etc/ld.so.cache");
         let identity = (0, path.as_os_str().len() as u64);
         is_there.then_some(FileFacts { kind: FileKind::Regular, identity, mode: 0o100_755, owner: 0 })
     }

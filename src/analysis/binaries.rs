@@ -1,6 +1,7 @@
 //! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
-use super::symbols::{MAX_FILE_BYTES, Symbols};
+use super::debug_files::{DebugFolders, MAX_FILE_BYTES, hexadecimal};
+use super::symbols::Symbols;
 use crate::inspect::headers::{self, Linking};
 use firstbyte_measure::regular_file;
 use firstbyte_measure::tracer::module::Module;
@@ -9,7 +10,7 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Object, ObjectSection};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -42,6 +43,7 @@ impl Binaries for NoBinaries {
 pub struct FileBinaries {
     read: RefCell<HashMap<String, Rc<Binary>>>,
     reach: Reach,
+    debug: DebugFolders,
 }
 
 /// Which paths mean the same file for the program as for us.
@@ -83,7 +85,8 @@ pub type SectionBytes = (Range<u64>, Rc<[u8]>);
 impl fmt::Debug for FileBinaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let files = self.read.borrow().len();
-        f.debug_struct("FileBinaries").field("read", &files).field("reach", &self.reach).finish()
+        let fields = (&self.reach, &self.debug);
+        f.debug_struct("FileBinaries").field("read", &files).field("within", &fields).finish()
     }
 }
 
@@ -91,6 +94,11 @@ impl FileBinaries {
     /// Files that cannot be reached have no layouts and no functions.
     pub fn within(reach: Reach) -> FileBinaries {
         FileBinaries { reach, ..FileBinaries::default() }
+    }
+
+    /// Looks for debug files elsewhere than this machine keeps them.
+    pub fn with_debug_folders(debug: DebugFolders) -> FileBinaries {
+        FileBinaries { debug, ..FileBinaries::default() }
     }
 
     fn binary(&self, path: &str) -> Rc<Binary> {
@@ -105,7 +113,7 @@ impl FileBinaries {
         if let Some(known) = self.read.borrow().get(path) {
             return Rc::clone(known);
         }
-        let binary = Rc::new(read(path).unwrap_or_default());
+        let binary = Rc::new(read(path, &self.debug).unwrap_or_default());
         self.read.borrow_mut().insert(path.to_owned(), Rc::clone(&binary));
         binary
     }
@@ -159,9 +167,9 @@ impl Binaries for FileBinaries {
     }
 }
 
-fn read(path: &str) -> Option<Binary> {
+fn read(path: &str, debug: &DebugFolders) -> Option<Binary> {
     let (bytes, facts) = regular_file::read(Path::new(path), MAX_FILE_BYTES).ok()?;
-    let Parsed { layout, symbols, build_id, frames, needed, is_go } = parsed(&bytes, Path::new(path))?;
+    let Parsed { layout, symbols, build_id, frames, needed, is_go } = parsed(&bytes, Path::new(path), debug)?;
     let module = Module {
         path: path.to_owned(),
         size: facts.len(),
@@ -189,7 +197,7 @@ pub(super) struct Parsed {
     is_go: bool,
 }
 
-pub(super) fn parsed(bytes: &[u8], path: &Path) -> Option<Parsed> {
+pub(super) fn parsed(bytes: &[u8], path: &Path, debug: &DebugFolders) -> Option<Parsed> {
     let file = object::File::parse(bytes).ok()?;
     let (layout, needed) = match &file {
         object::File::Elf64(elf) => (layout(elf.elf_header(), bytes)?, needed(elf.elf_header(), bytes)),
@@ -198,7 +206,7 @@ pub(super) fn parsed(bytes: &[u8], path: &Path) -> Option<Parsed> {
     };
     let needed = needed.unwrap_or_default();
     let build_id = file.build_id().ok().flatten().map(hexadecimal);
-    let symbols = Symbols::of(&file, path, build_id.as_deref());
+    let symbols = Symbols::of(&file, path, debug);
     let is_go = file.section_by_name(".go.buildinfo").is_some();
     Some(Parsed { layout, symbols, build_id, frames: call_frames(&file), needed, is_go })
 }
@@ -228,13 +236,6 @@ fn call_frames(file: &object::File<'_>) -> CallFrames {
         text: range(".text"),
         got: range(".got"),
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn layout<H: FileHeader>(header: &H, bytes: &[u8]) -> Option<MemoryLayout> {

@@ -16,6 +16,7 @@ pub mod call_text;
 mod call_values;
 mod construct;
 pub mod critical_path;
+pub mod debug_files;
 mod descriptors;
 pub mod diff_document;
 pub mod difference;

@@ -1,18 +1,13 @@
-//! The functions of one ELF file: from its own symbol tables, and from a separate debug file where one is installed.
+//! The functions of one ELF file: from its own symbol tables, and from its debug file or from packed symbols where it has
+//! been stripped.
 
-use firstbyte_measure::regular_file;
+use super::debug_files::{DebugFolders, packed_symbols};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-
-/// The largest file that is read, in bytes.
-pub(super) const MAX_FILE_BYTES: u64 = 2 << 30;
-
-/// Where distributions install debug files.
-const DEBUG: &str = "/usr/lib/debug";
 
 /// Functions written in assembly often have no size. Up to the next one, but no more than this, the code is theirs.
 const MAX_UNSIZED_BYTES: u64 = 4096;
@@ -26,14 +21,12 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    pub(super) fn of(file: &object::File<'_>, path: &Path, build_id: Option<&str>) -> Symbols {
+    pub(super) fn of(file: &object::File<'_>, path: &Path, debug: &DebugFolders) -> Symbols {
         let mut all = functions(file);
         if file.symbol_table().is_none() {
-            let installed = debug_files(file, path, build_id);
-            let read = installed.iter().find_map(|path| regular_file::read(path, MAX_FILE_BYTES).ok());
-            let debug =
-                read.as_ref().map(|(bytes, _)| &**bytes).and_then(|bytes| object::File::parse(bytes).ok());
-            all.extend(debug.iter().flat_map(functions));
+            let more = debug.debug_file(file, path).or_else(|| packed_symbols(file));
+            let more = more.as_deref().and_then(|bytes| object::File::parse(bytes).ok());
+            all.extend(more.iter().flat_map(functions));
         }
 
         // of several names of one function, the one that a program uses: `malloc`, not `__libc_malloc`
@@ -72,21 +65,6 @@ fn functions(file: &object::File<'_>) -> Vec<(u64, u64, Arc<str>)> {
         .collect()
 }
 
-/// Where gdb looks for separate debug files, too ("Separate Debug Files" in its manual).
-fn debug_files(file: &object::File<'_>, path: &Path, build_id: Option<&str>) -> Vec<PathBuf> {
-    let by_id = build_id.and_then(|id| id.split_at_checked(2));
-    let by_id = by_id.map(|(folder, rest)| Path::new(DEBUG).join(format!(".build-id/{folder}/{rest}.debug")));
-    let link = file.gnu_debuglink().ok().flatten().and_then(|(name, _)| std::str::from_utf8(name).ok());
-    // a path would lead anywhere
-    let link = link.filter(|name| !name.contains('/'));
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let by_link = link.into_iter().flat_map(|name| {
-        let installed = Path::new(DEBUG).join(folder.strip_prefix("/").unwrap_or(folder)).join(name);
-        [installed, folder.join(".debug").join(name)]
-    });
-    by_id.into_iter().chain(by_link).collect()
-}
-
 /// The name as its author wrote it: Rust's and C++'s names are encoded for the linker.
 fn demangled(name: &str) -> Arc<str> {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
@@ -120,7 +98,7 @@ mod tests {
         let own = std::env::current_exe().unwrap();
         let bytes = std::fs::read(&own).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
-        let symbols = Symbols::of(&file, &own, None);
+        let symbols = Symbols::of(&file, &own, &DebugFolders::NONE);
         let wanted = "firstbyte::analysis::symbols::demangled";
         let (start, size, _) = symbols.all.iter().find(|(.., name)| &*demangled(name) == wanted).unwrap();
         let name = symbols.at(*start).unwrap();

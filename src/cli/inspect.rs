@@ -13,7 +13,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Executable, library or script to inspect
+    /// Executable, library or script to inspect, or the name of a program in PATH
     #[arg(value_name = "FILE", required_unless_present = "calls")]
     pub file: Option<PathBuf>,
     /// Show the instructions of the function SYMBOL, and which functions it calls

@@ -6,31 +6,41 @@ use crate::document::inspect::{InspectDocument, InspectResults, InspectedFile, S
 use crate::floor::estimate::estimate;
 use crate::floor::unit_costs;
 use crate::inspect::compilations::compilations;
-use crate::inspect::ld_cache::LdCache;
-use crate::inspect::libraries::LibrarySearch;
-use crate::inspect::{FileView, InspectError, Inspection, MachineFiles, disassembly, inspect};
+use crate::inspect::{
+    Environment, FileView, InspectError, Inspection, MachineFiles, Surroundings, disassembly, inspect,
+};
 use crate::output::{say, visible};
 use crate::report::text::inspect as inspect_text;
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::own_folder::OwnFolder;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Explains a file, a function, or a compiler's choices.
 pub fn run(args: &Args) -> Result<Exit, CommandError> {
     match (&args.calls, &args.file, &args.disassemble) {
         (Some(source), ..) => show_calls(source, args)?,
-        (None, Some(file), Some(symbol)) => show_function(file, symbol, args.json())?,
-        (None, Some(file), None) => explain(file, args)?,
+        (None, Some(file), Some(symbol)) => show_function(&found(file), symbol, args.json())?,
+        (None, Some(file), None) => explain(&found(file), args)?,
         (None, None, _) => {}
     }
     Ok(Exit::Done)
 }
 
+/// What a program is started with by this process.
+fn surroundings() -> Surroundings<'static> {
+    let user = rustix::process::getuid().as_raw();
+    Surroundings { files: &MachineFiles, environment: Environment::of_this_process(), user }
+}
+
+/// A name without a slash is that of a file here, or that of a program in PATH.
+fn found(file: &Path) -> PathBuf {
+    let is_name = |name: &&str| !name.contains('/') && MachineFiles.facts(file).is_none();
+    let in_path = |name| surroundings().in_path(name).0;
+    file.to_str().filter(is_name).and_then(in_path).unwrap_or_else(|| file.to_owned())
+}
+
 fn explain(file: &Path, args: &Args) -> Result<(), CommandError> {
-    let cache = MachineFiles.read(Path::new("/etc/ld.so.cache")).map(|bytes| LdCache::parse(&bytes));
-    let library_path = std::env::var("LD_LIBRARY_PATH").ok();
-    let search = LibrarySearch { files: &MachineFiles, library_path, cache: cache.unwrap_or_default() };
-    let inspection = inspect(file, &search)?;
+    let inspection = inspect(file, &surroundings())?;
     let machine = Machine::examine();
     let estimate = if args.counts_only { None } else { estimated(&inspection, &machine, args.recalibrate)? };
 

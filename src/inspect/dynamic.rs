@@ -26,15 +26,40 @@ pub struct Dynamic {
     pub pie: bool,
     /// `gnu`, `sysv` or `both`.
     pub hash_style: Option<&'static str>,
+    /// The audit modules that it asks for (`DT_AUDIT`, `DT_DEPAUDIT`).
+    pub audit: Vec<String>,
     /// The number of functions that run before main.
     pub constructors: u64,
     /// The number of functions that run at exit.
     pub destructors: u64,
     #[serde(skip)]
-    values: HashMap<u64, u64>,
+    pub(super) values: HashMap<u64, u64>,
 }
 
 impl Dynamic {
+    fn flags(&self, tag: u32) -> u64 {
+        self.values.get(&u64::from(tag)).copied().unwrap_or(0)
+    }
+
+    fn has(&self, tag: u32) -> bool {
+        self.values.contains_key(&u64::from(tag))
+    }
+
+    /// Whether the default folders are not searched for its libraries.
+    pub(super) fn avoids_default_folders(&self) -> bool {
+        self.flags(elf::DT_FLAGS_1) & u64::from(elf::DF_1_NODEFLIB) != 0
+    }
+
+    /// Whether the code itself must be relocated.
+    pub(super) fn relocates_text(&self) -> bool {
+        self.has(elf::DT_TEXTREL) || self.flags(elf::DT_FLAGS) & u64::from(elf::DF_TEXTREL) != 0
+    }
+
+    /// Whether another library may replace its symbols.
+    pub(super) fn has_filter(&self) -> bool {
+        self.has(elf::DT_FILTER) || self.has(elf::DT_AUXILIARY)
+    }
+
     /// Whether the section belongs to an executable and not to a library.
     pub(super) fn is_pie(&self, has_interpreter: bool) -> bool {
         self.pie || (has_interpreter && self.soname.is_none())
@@ -42,7 +67,7 @@ impl Dynamic {
 }
 
 /// Returns the bytes that will be at an address: its arguments are the address and the size.
-type ReadBytes<'a, 'd> = &'a dyn Fn(u64, u64) -> Option<&'d [u8]>;
+pub(super) type ReadBytes<'a, 'd> = &'a dyn Fn(u64, u64) -> Option<&'d [u8]>;
 
 /// The bytes that will be at an address, if they come from the file.
 pub(super) fn mapped<'d, H: FileHeader<Endian = Endianness>>(
@@ -92,6 +117,10 @@ fn interpret(pairs: &[(u64, u64)], load: ReadBytes<'_, '_>, word: u64) -> Dynami
     let needed = pairs.iter().filter(|(tag, _)| *tag == u64::from(elf::DT_NEEDED));
     let flags = value(elf::DT_FLAGS).unwrap_or(0);
     let flags_1 = value(elf::DT_FLAGS_1).unwrap_or(0);
+    let names_of = |wanted: [u32; 2]| {
+        let is_wanted = move |tag: u64| wanted.iter().any(|known| tag == u64::from(*known));
+        pairs.iter().filter(move |(tag, _)| is_wanted(*tag)).filter_map(|(_, at)| name(*at))
+    };
     let count = |size_tag, single| value(size_tag).unwrap_or(0) / word + u64::from(value(single).is_some());
     let hashes = (value(elf::DT_GNU_HASH).is_some(), value(elf::DT_HASH).is_some());
 
@@ -104,6 +133,7 @@ fn interpret(pairs: &[(u64, u64)], load: ReadBytes<'_, '_>, word: u64) -> Dynami
             || flags & u64::from(elf::DF_BIND_NOW) != 0
             || flags_1 & u64::from(elf::DF_1_NOW) != 0,
         pie: flags_1 & u64::from(elf::DF_1_PIE) != 0,
+        audit: names_of([elf::DT_AUDIT, elf::DT_DEPAUDIT]).collect(),
         hash_style: match hashes {
             (true, true) => Some("both"),
             (true, false) => Some("gnu"),

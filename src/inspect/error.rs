@@ -40,11 +40,13 @@ pub enum InspectError {
     NotCompiled { path: String, compiler: String, message: String },
 }
 
-/// `PATH` is not searched, so the name of a program is not enough.
+/// A name without a slash was looked for along PATH, too.
 fn reading_help(path: &str) -> String {
     if path.contains('/') {
         format!("`ls -l {path}` shows whether it exists and who may read it")
     } else {
-        format!("give a path; `command -v {path}` prints that of a program in PATH")
+        format!(
+            "it is neither a file here nor a program in PATH; `type -a {path}` shows what the shell finds"
+        )
     }
 }

@@ -2,16 +2,23 @@
 
 use super::InspectError;
 use super::file_kind::ElfKind;
+use super::glibc::loading::Loading;
 use super::headers::{self, Elf};
-use super::libraries::{Library, LibrarySearch};
+use super::launcher::{self, Launch};
+use super::libraries;
+use super::library::{Interpreter, Library};
 use super::prediction::{self, Prediction};
 use super::script::{self, FirstLine};
+use super::started::Started;
+use super::surroundings::Surroundings;
 use super::view;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// How many scripts may run each other (`fs/exec.c`: the sixth one gives ELOOP).
 const MAX_SCRIPTS: usize = 5;
+/// How many programs that start others are followed.
+const MAX_LAUNCHERS: usize = 10;
 
 /// What a file is, and what it needs.
 #[derive(Clone, Debug, Serialize)]
@@ -20,6 +27,8 @@ pub struct Inspection {
     pub path: PathBuf,
     /// For a script: the script, then each interpreter that is a script itself.
     pub scripts: Vec<Script>,
+    /// Programs that start another one in their place, such as `env`.
+    pub launchers: Vec<Launcher>,
     /// The ELF file at the end of the chain.
     #[serde(serialize_with = "view::lossy_option")]
     pub program: Option<PathBuf>,
@@ -27,9 +36,6 @@ pub struct Inspection {
     pub elf: Option<Elf>,
     /// The libraries that it needs, in the order in which symbols are looked up.
     pub libraries: Vec<Library>,
-    /// The headers of the dynamic loader.
-    #[serde(skip)]
-    pub interpreter: Option<Elf>,
     /// Why the file cannot start, if it cannot.
     pub problems: Vec<String>,
     /// For an executable: the cost of its start.
@@ -45,88 +51,198 @@ pub struct Script {
     pub first_line: FirstLine,
 }
 
+/// A program that starts another one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Launcher {
+    #[serde(serialize_with = "view::lossy")]
+    pub path: PathBuf,
+    /// The name of the other program, as it was given.
+    pub starts: String,
+    /// How many folders of PATH do not have it. Each takes an execve that fails.
+    pub failed_execs: u64,
+}
+
 /// Explains a file.
 ///
 /// # Errors
 /// Every [`InspectError`] except those about functions.
-pub fn inspect(path: &Path, search: &LibrarySearch<'_>) -> Result<Inspection, InspectError> {
+pub fn inspect(path: &Path, surroundings: &Surroundings<'_>) -> Result<Inspection, InspectError> {
     let mut inspection = Inspection {
         path: path.to_owned(),
         scripts: Vec::new(),
+        launchers: Vec::new(),
         program: None,
         elf: None,
         libraries: Vec::new(),
-        interpreter: None,
         problems: Vec::new(),
         prediction: None,
     };
-
-    let mut bytes = search.files.read(path)?;
-    let mut program = path.to_owned();
-    while let Some(first_line) = script::first_line(&bytes) {
-        let next = first_line.interpreter.clone();
-        inspection.scripts.push(Script { path: program, first_line });
-        if inspection.scripts.len() > MAX_SCRIPTS {
-            inspection
-                .problems
-                .push("too many scripts run each other, so the kernel refuses (ELOOP)".to_owned());
-            return Ok(inspection);
-        }
-        match search.files.read(&next) {
-            Ok(read) => (program, bytes) = (next, read),
-            Err(error) => {
-                inspection
-                    .problems
-                    .push(format!("its interpreter is missing: {}", first(&error.to_string())));
-                return Ok(inspection);
-            }
-        }
-    }
-
-    add_elf(&mut inspection, &program, &bytes, search)?;
+    let first = Surroundings { environment: surroundings.environment.clone(), ..*surroundings };
+    let mut chain = Chain { inspection: &mut inspection, surroundings: first, launched: Vec::new() };
+    chain.run(Launch { program: path.to_owned(), arguments: Vec::new() })?;
     Ok(inspection)
 }
 
-fn first(text: &str) -> &str {
-    text.lines().next().unwrap_or("")
+/// The programs that replace each other in one process.
+struct Chain<'a, 'f> {
+    inspection: &'a mut Inspection,
+    surroundings: Surroundings<'f>,
+    /// The starts of the launchers.
+    launched: Vec<(PathBuf, Prediction)>,
 }
 
-fn add_elf(
-    inspection: &mut Inspection,
-    path: &Path,
-    bytes: &[u8],
-    search: &LibrarySearch<'_>,
-) -> Result<(), InspectError> {
+/// An ELF file that the kernel starts, and its arguments.
+struct Reached {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    arguments: Vec<String>,
+}
+
+impl Chain<'_, '_> {
+    fn run(&mut self, mut launch: Launch) -> Result<(), InspectError> {
+        loop {
+            let Some(reached) = self.through_scripts(launch)? else { return Ok(()) };
+            let launched = match launcher::launched(&reached.path, &reached.arguments) {
+                Some(launched) if self.launched.len() < MAX_LAUNCHERS => launched,
+                _ => return self.add_program(&reached),
+            };
+            let Some(next) = self.add_launcher(&reached, launched)? else { return Ok(()) };
+            launch = next;
+        }
+    }
+
+    /// Follows the first lines of scripts, as the kernel does.
+    fn through_scripts(&mut self, launch: Launch) -> Result<Option<Reached>, InspectError> {
+        let Launch { program: mut path, mut arguments } = launch;
+        let mut bytes = self.surroundings.files.read(&path)?;
+        let before = self.inspection.scripts.len();
+        while let Some(first_line) = script::first_line(&bytes) {
+            arguments.insert(0, path.to_string_lossy().into_owned());
+            arguments.splice(0..0, first_line.argument.clone());
+            let next = first_line.interpreter.clone();
+            self.inspection.scripts.push(Script { path, first_line });
+            if self.inspection.scripts.len() - before > MAX_SCRIPTS {
+                self.problem("too many scripts run each other, so the kernel refuses (ELOOP)".to_owned());
+                return Ok(None);
+            }
+            match self.surroundings.files.read(&next) {
+                Ok(read) => (path, bytes) = (next, read),
+                Err(error) => {
+                    let cause = error.to_string();
+                    self.problem(format!(
+                        "its interpreter is missing: {}",
+                        cause.lines().next().unwrap_or("")
+                    ));
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(Reached { path, bytes, arguments }))
+    }
+
+    fn problem(&mut self, text: String) {
+        self.inspection.problems.push(text);
+    }
+
+    /// The start of a launcher, and what it starts.
+    fn add_launcher(
+        &mut self,
+        reached: &Reached,
+        launched: launcher::Launched,
+    ) -> Result<Option<Launch>, InspectError> {
+        let mut own = self.started(reached)?;
+        let environment =
+            launched.changes.iter().fold(self.surroundings.environment.clone(), launcher::changed);
+        self.surroundings.environment = environment;
+        let name = launched.command;
+        let (found, failed_execs) = if name.contains('/') {
+            (Some(PathBuf::from(&name)), 0)
+        } else {
+            self.surroundings.in_path(&name)
+        };
+        let path = reached.path.clone();
+        if let Some(prediction) = own.prediction.take() {
+            self.launched.push((path.clone(), prediction.before_exec(failed_execs)));
+        }
+        let shown = format!("`{}` finds no program `{name}`", path.display());
+        self.inspection.launchers.push(Launcher { path, starts: name, failed_execs });
+        self.inspection.problems.append(&mut own.problems);
+
+        let next = found.filter(|found| self.surroundings.files.facts(found).is_some());
+        if next.is_none() {
+            self.problem(shown);
+        }
+        Ok(next.map(|program| Launch { program, arguments: launched.arguments }))
+    }
+
+    fn add_program(&mut self, reached: &Reached) -> Result<(), InspectError> {
+        let started = self.started(reached)?;
+        let is_script = !reached.arguments.is_empty();
+        self.inspection.program = Some(reached.path.clone());
+        self.inspection.prediction =
+            started.prediction.map(|prediction| prediction.after(&self.launched, is_script));
+        self.inspection.problems.extend(started.problems);
+        self.inspection.libraries = started.libraries;
+        self.inspection.elf = Some(started.elf);
+        Ok(())
+    }
+
+    fn started(&self, reached: &Reached) -> Result<Explained, InspectError> {
+        explained(&reached.path, &reached.bytes, &self.surroundings)
+    }
+}
+
+/// One ELF file.
+struct Explained {
+    elf: Elf,
+    libraries: Vec<Library>,
+    problems: Vec<String>,
+    prediction: Option<Prediction>,
+}
+
+fn explained(path: &Path, bytes: &[u8], surroundings: &Surroundings<'_>) -> Result<Explained, InspectError> {
     let shown = path.display().to_string();
     if let Some(what) = foreign(bytes) {
         return Err(InspectError::NotExecutable { path: shown, what });
     }
-    let elf = headers::read(bytes).map_err(|cause| InspectError::Damaged { path: shown, cause })?;
+    let mut elf = headers::read(bytes).map_err(|cause| InspectError::Damaged { path: shown, cause })?;
 
     let mut problems = Vec::new();
-    if elf.kind.is_executable() || elf.kind == ElfKind::SharedObject {
-        inspection.libraries = search.closure(path, &elf);
+    let interpreter = elf.interpreter.as_ref().map(|name| interpreter(name, surroundings));
+    if let Some(missing) = interpreter.as_ref().filter(|interpreter| interpreter.elf.is_none()) {
+        problems.push(format!("its dynamic loader `{}` is missing, so execve gives ENOENT", missing.path));
     }
-    let missing = inspection.libraries.iter().filter(|l| l.path.is_none());
+    let is_linked = elf.interpreter.is_some() || elf.kind == ElfKind::SharedObject;
+    let loading = if is_linked {
+        libraries::load(path, &elf, interpreter.as_ref(), surroundings)
+    } else {
+        Loading::default()
+    };
+    let missing = loading.libraries.iter().filter(|l| l.path.is_none() && l.asked_by.is_none());
     problems.extend(
         missing.map(|l| format!("`{}`, which `{}` needs, is missing", l.name, l.needed_by.display())),
     );
+    problems.extend(loading.problems.iter().cloned());
 
-    if let Some(name) = &elf.interpreter {
-        match search.files.read(Path::new(name)).ok().and_then(|bytes| headers::read(&bytes).ok()) {
-            Some(interpreter) => inspection.interpreter = Some(interpreter),
-            None => problems.push(format!("its dynamic loader `{name}` is missing, so execve gives ENOENT")),
-        }
+    if let Some(library) = loading.libraries.iter().find(|library| library.name == "libc.so.6") {
+        elf.runtime.note_glibc(&library.needed_by);
     }
-    if elf.kind.is_executable() {
-        inspection.prediction =
-            Some(prediction::predict(&elf, inspection.interpreter.as_ref(), &inspection.libraries));
-    }
+    let started = Started {
+        path,
+        elf: &elf,
+        bytes,
+        interpreter: interpreter.as_ref(),
+        loading: &loading,
+        files: surroundings.files,
+        environment: &surroundings.environment,
+    };
+    let prediction = (elf.kind.is_executable() && problems.is_empty()).then(|| prediction::predict(&started));
+    Ok(Explained { libraries: loading.libraries, problems, prediction, elf })
+}
 
-    inspection.problems.extend(problems);
-    inspection.program = Some(path.to_owned());
-    inspection.elf = Some(elf);
-    Ok(())
+fn interpreter(name: &str, surroundings: &Surroundings<'_>) -> Interpreter {
+    let bytes = surroundings.files.read(Path::new(name)).unwrap_or_default();
+    Interpreter { path: name.to_owned(), elf: headers::read(&bytes).ok(), bytes }
 }
 
 /// What a file is, if it is not an ELF file.

@@ -5,6 +5,7 @@ use super::file_kind::ElfKind;
 use super::identification;
 use super::relocations::Relocations;
 use super::runtime::{self, Runtime};
+use super::symbol_versions;
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
@@ -24,6 +25,8 @@ pub struct Segment {
     pub file_size: u64,
     /// In bytes.
     pub memory_size: u64,
+    /// The address is a multiple of this plus the offset.
+    pub align: u64,
     /// The number of pages that are mapped from the file (LOAD segments only).
     pub file_pages: u64,
     /// The number of zeroed pages behind them.
@@ -61,6 +64,37 @@ pub struct Elf {
     pub notes: Vec<String>,
     /// Parts that cannot be read, one line each.
     pub damage: Vec<String>,
+    /// The largest number of a symbol version.
+    #[serde(skip)]
+    pub(super) versions: u64,
+    /// The file offset of the note that names the ABI.
+    #[serde(skip)]
+    pub(super) abi_note: Option<u64>,
+}
+
+impl Elf {
+    /// The folders in which its libraries are looked for first. A RUNPATH replaces it.
+    pub(super) fn rpath(&self) -> Option<&str> {
+        self.dynamic.as_ref().filter(|d| d.runpath.is_none())?.rpath.as_deref()
+    }
+
+    pub(super) fn runpath(&self) -> Option<&str> {
+        self.dynamic.as_ref()?.runpath.as_deref()
+    }
+
+    pub(super) fn soname(&self) -> Option<&str> {
+        self.dynamic.as_ref()?.soname.as_deref()
+    }
+
+    /// The size, the alignment and the address of its thread-local variables.
+    pub(super) fn thread_local(&self) -> Option<(u64, u64, u64)> {
+        let segment = self.segments.iter().find(|s| s.kind == "TLS" && s.memory_size > 0)?;
+        Some((segment.memory_size, segment.align, segment.address))
+    }
+
+    pub(super) fn loads(&self) -> impl Iterator<Item = &Segment> + Clone {
+        self.segments.iter().filter(|s| s.kind == "LOAD")
+    }
 }
 
 /// The page size to which segments are rounded.
@@ -167,7 +201,11 @@ fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8], has_sections: bo
         machine,
         machine_name: machine_name(machine),
         kind,
-        runtime: runtime::identify::<H>(kind, interpreter.as_deref(), programs, &sections, endian, bytes),
+        runtime: {
+            let needed = dynamic.as_ref().map_or(&[][..], |d| &d.needed);
+            let linked = (interpreter.as_deref(), needed);
+            runtime::identify::<H>(kind, linked, programs, &sections, endian, bytes)
+        },
         interpreter,
         entry: header.e_entry(endian).into(),
         headers_end: phoff.saturating_add(table),
@@ -175,6 +213,8 @@ fn read_class<H: FileHeader<Endian = Endianness>>(bytes: &[u8], has_sections: bo
         relro: programs.iter().any(|p| p.p_type(endian) == elf::PT_GNU_RELRO),
         debug_size: debug_size::<H>(&sections, endian),
         size: bytes.len() as u64,
+        versions: dynamic.as_ref().map_or(0, |d| symbol_versions::most(d, &load, endian)),
+        abi_note: abi_note::<H>(programs, endian, bytes),
         dynamic,
         relocations,
         notes: Vec::new(),
@@ -206,6 +246,26 @@ fn interpreter<H: FileHeader<Endian = Endianness>>(
     let program = programs.iter().find(|p| p.p_type(endian) == elf::PT_INTERP)?;
     let name = noted(program.interpreter(endian, bytes), damage)??;
     Some(String::from_utf8_lossy(name).into_owned())
+}
+
+/// `NT_GNU_ABI_TAG`, which names the kernel that a file is for.
+const ABI_TAG: u32 = 1;
+
+fn abi_note<H: FileHeader<Endian = Endianness>>(
+    programs: &[H::ProgramHeader],
+    endian: Endianness,
+    bytes: &[u8],
+) -> Option<u64> {
+    let is_tag = |program: &&H::ProgramHeader| {
+        let Ok(Some(mut notes)) = program.notes(endian, bytes) else { return false };
+        while let Ok(Some(note)) = notes.next() {
+            if note.name() == b"GNU" && note.n_type(endian) == ABI_TAG {
+                return true;
+            }
+        }
+        false
+    };
+    programs.iter().find(is_tag).map(|program| program.p_offset(endian).into())
 }
 
 fn kind<H: FileHeader<Endian = Endianness>>(
@@ -252,6 +312,7 @@ fn segment<H: FileHeader<Endian = Endianness>>(program: &H::ProgramHeader, endia
         address,
         file_size,
         memory_size,
+        align: program.p_align(endian).into(),
         file_pages,
         zero_pages: pages.saturating_sub(file_pages),
     }

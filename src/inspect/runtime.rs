@@ -3,10 +3,12 @@
 //! Nothing is guessed. Without evidence, the runtime is unknown, and its start is not counted.
 
 use super::file_kind::ElfKind;
+use super::texts::contains;
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
 use serde::Serialize;
+use std::path::Path;
 
 /// How many bytes of a file are searched for texts.
 const SEARCHED: usize = 64 << 20;
@@ -55,8 +57,13 @@ impl Runtime {
             (Some(Language::Rust), None) => "Rust's std, on an unknown C library",
             (None, Some(CLibrary::Glibc)) => "glibc",
             (None, Some(CLibrary::Musl)) => "musl",
-            (None, None) => "unknown runtime",
+            (None, None) => "no C library, or an unknown one",
         }
+    }
+
+    /// A program may have its C library only because another library needs it.
+    pub(super) fn note_glibc(&mut self, needed_by: &Path) {
+        self.note_library(CLibrary::Glibc, format!("`{}` needs `libc.so.6`", needed_by.display()));
     }
 
     fn note_library(&mut self, library: CLibrary, evidence: String) {
@@ -77,7 +84,7 @@ impl Runtime {
 /// Identifies the runtime of an executable. It is unknown for other files.
 pub(super) fn identify<H: FileHeader<Endian = Endianness>>(
     kind: ElfKind,
-    interpreter: Option<&str>,
+    (interpreter, needed): (Option<&str>, &[String]),
     programs: &[H::ProgramHeader],
     sections: &SectionTable<'_, H>,
     endian: Endianness,
@@ -91,7 +98,7 @@ pub(super) fn identify<H: FileHeader<Endian = Endianness>>(
     // a dynamic program is started by its loader, whatever its start files are
     let is_static = interpreter.is_none();
     if let Some(name) = interpreter {
-        by_loader(name, &mut runtime);
+        by_needed(name, needed, &mut runtime);
     }
 
     by_notes::<H>(programs, endian, bytes, is_static, &mut runtime);
@@ -103,14 +110,27 @@ pub(super) fn identify<H: FileHeader<Endian = Endianness>>(
     runtime
 }
 
-fn by_loader(name: &str, runtime: &mut Runtime) {
-    let file = name.rsplit('/').next().unwrap_or(name);
-    let evidence = || format!("its dynamic loader `{name}`");
-    if file.starts_with("ld-musl") {
-        runtime.note_library(CLibrary::Musl, evidence());
-    } else if ["ld-linux", "ld64.so", "ld.so.", "ld-2."].iter().any(|known| file.starts_with(known)) {
-        runtime.note_library(CLibrary::Glibc, evidence());
+fn by_needed(interpreter: &str, needed: &[String], runtime: &mut Runtime) {
+    for name in needed {
+        if let Some(library) = c_library(name, interpreter) {
+            runtime.note_library(library, format!("it needs `{name}`"));
+        }
     }
+}
+
+/// The C library with this name.
+fn c_library(name: &str, interpreter: &str) -> Option<CLibrary> {
+    match name {
+        "libc.so.6" | "libc.so.6.1" => Some(CLibrary::Glibc),
+        "libc.so" if is_musl(interpreter) => Some(CLibrary::Musl),
+        name if name.starts_with("libc.musl-") => Some(CLibrary::Musl),
+        _ => None,
+    }
+}
+
+/// Whether this loader is that of musl.
+pub(super) fn is_musl(interpreter: &str) -> bool {
+    interpreter.rsplit('/').next().is_some_and(|file| file.starts_with("ld-musl"))
 }
 
 /// `NT_GNU_ABI_TAG` in crt1.o of glibc (`csu/abi-note.c`). Its first word is 0 for Linux.
@@ -205,38 +225,21 @@ fn by_texts(bytes: &[u8], runtime: &mut Runtime) {
     }
 }
 
-/// Looks for the first byte alone, because files are large.
-fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|b| Some(b) == wanted.first()) {
-        if rest[at..].starts_with(wanted) {
-            return true;
-        }
-        rest = &rest[at + 1..];
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_loader_is_recognised_by_its_name() {
-        let known = |name: &str| {
+    fn what_a_program_needs_decides_and_not_its_loader() {
+        let known = |interpreter: &str, name: &str| {
             let mut runtime = Runtime::default();
-            by_loader(name, &mut runtime);
+            by_needed(interpreter, &[name.to_owned()], &mut runtime);
             runtime.c_library
         };
-        assert_eq!(known("/lib64/ld-linux-x86-64.so.2"), Some(CLibrary::Glibc));
-        assert_eq!(known("/lib/ld.so.1"), Some(CLibrary::Glibc));
-        assert_eq!(known("/lib/ld-musl-x86_64.so.1"), Some(CLibrary::Musl));
-        assert_eq!(known("/system/bin/linker64"), None);
-        assert_eq!(known("/lib/ld-uClibc.so.0"), None);
-    }
-
-    #[test]
-    fn a_text_is_found_wherever_it_is() {
-        assert!(contains(b"aab", b"ab") && contains(b"ab", b"ab") && !contains(b"a", b"ab"));
+        let glibc = "/lib64/ld-linux-x86-64.so.2";
+        assert_eq!(known(glibc, "libc.so.6"), Some(CLibrary::Glibc));
+        assert_eq!((known(glibc, "libm.so.6"), known(glibc, "libc.so")), (None, None));
+        assert_eq!(known("/lib/ld-musl-x86_64.so.1", "libc.so"), Some(CLibrary::Musl));
+        assert_eq!(known("/lib/ld-musl-aarch64.so.1", "libc.musl-aarch64.so.1"), Some(CLibrary::Musl));
     }
 }

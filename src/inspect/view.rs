@@ -2,10 +2,29 @@
 
 use super::InspectError;
 use serde::Serializer;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The longest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 2 << 30;
+
+/// What stat(2) says about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileFacts {
+    pub kind: FileKind,
+    /// The device and the number of the file on it. Two paths with the same identity are one file.
+    pub identity: (u64, u64),
+    /// The permissions, with the bits for set-user-ID and set-group-ID.
+    pub mode: u32,
+    pub owner: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    Regular,
+    Folder,
+    Other,
+}
 
 /// Files by path.
 pub trait FileView {
@@ -15,8 +34,11 @@ pub trait FileView {
     /// [`InspectError::Unreadable`], [`InspectError::NotAFile`] and [`InspectError::TooLarge`].
     fn read(&self, path: &Path) -> Result<Vec<u8>, InspectError>;
 
-    /// Whether this is a regular file.
-    fn is_file(&self, path: &Path) -> bool;
+    /// `None` if nothing is there.
+    fn facts(&self, path: &Path) -> Option<FileFacts>;
+
+    /// The path without symbolic links, if something is there.
+    fn real_path(&self, path: &Path) -> Option<PathBuf>;
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,8 +58,19 @@ impl FileView for MachineFiles {
         std::fs::read(path).map_err(unreadable)
     }
 
-    fn is_file(&self, path: &Path) -> bool {
-        path.is_file()
+    fn facts(&self, path: &Path) -> Option<FileFacts> {
+        let metadata = std::fs::metadata(path).ok()?;
+        let kind = match () {
+            () if metadata.is_file() => FileKind::Regular,
+            () if metadata.is_dir() => FileKind::Folder,
+            () => FileKind::Other,
+        };
+        let identity = (metadata.dev(), metadata.ino());
+        Some(FileFacts { kind, identity, mode: metadata.mode(), owner: metadata.uid() })
+    }
+
+    fn real_path(&self, path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok()
     }
 }
 

@@ -3,9 +3,10 @@
 use crate::support::skipped;
 use firstbyte::inspect::file_kind::ElfKind;
 use firstbyte::inspect::headers;
-use firstbyte::inspect::ld_cache::LdCache;
-use firstbyte::inspect::libraries::LibrarySearch;
-use firstbyte::inspect::{FileView, InspectError, Inspection, MachineFiles, disassembly, inspect};
+use firstbyte::inspect::view::{FileFacts, FileKind};
+use firstbyte::inspect::{
+    Environment, FileView, InspectError, Inspection, MachineFiles, Surroundings, disassembly, inspect,
+};
 use firstbyte_elf::{Architecture, plain};
 use std::collections::HashMap;
 use std::fs;
@@ -25,14 +26,29 @@ impl FileView for Imagined {
         self.0.get(path).cloned().ok_or_else(missing)
     }
 
-    fn is_file(&self, path: &Path) -> bool {
-        self.0.contains_key(path)
+    fn facts(&self, path: &Path) -> Option<FileFacts> {
+        let at = self
+            .0
+            .keys()
+            .collect::<std::collections::BTreeSet<_>>()
+            .iter()
+            .position(|known| *known == path)?;
+        Some(FileFacts { kind: FileKind::Regular, identity: (0, at as u64), mode: 0o100_755, owner: 0 })
+    }
+
+    fn real_path(&self, path: &Path) -> Option<PathBuf> {
+        self.0.contains_key(path).then(|| path.to_owned())
     }
 }
 
-fn machine_search() -> LibrarySearch<'static> {
-    let cache = fs::read("/etc/ld.so.cache").map(|bytes| LdCache::parse(&bytes)).unwrap_or_default();
-    LibrarySearch { files: &MachineFiles, library_path: None, cache }
+/// A start on this machine, in an empty environment.
+pub(crate) fn here() -> Surroundings<'static> {
+    Surroundings { files: &MachineFiles, environment: Environment::default(), user: 0 }
+}
+
+/// A start with files that exist only here.
+pub(crate) fn among(files: &Imagined) -> Surroundings<'_> {
+    Surroundings { files, environment: Environment::default(), user: 0 }
 }
 
 pub(crate) fn compile(folder: &Path, source: &str, options: &[&str]) -> Option<PathBuf> {
@@ -47,7 +63,7 @@ pub(crate) fn compile(folder: &Path, source: &str, options: &[&str]) -> Option<P
 }
 
 fn inspected(path: &Path) -> Inspection {
-    inspect(path, &machine_search()).unwrap()
+    inspect(path, &here()).unwrap()
 }
 
 #[test]
@@ -97,45 +113,20 @@ fn printf_of_a_constant_line_is_found_to_call_puts() {
     }
 }
 
-/// The counts of `firstbyte trace` for one run: system calls and page faults.
-fn traced(program: &Path) -> Option<(f64, f64)> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
-    command.args(["trace", "--runs", "3", "--no-overhead", "--backend", "bpf", "--export-json", "-", "--"]);
-    // cargo sets it for its tests. The loader would search many folders without result.
-    let output = command.arg(program).env_remove("LD_LIBRARY_PATH").output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let document: serde_json::Value = serde_json::from_str(&text[text.find('{')?..]).ok()?;
-    let counts = &document["results"][0]["counts"];
-    Some((counts["syscalls"].as_f64()?, counts["page_faults"].as_f64()?))
-}
-
-#[test]
-fn the_counts_predicted_for_a_dynamic_c_hello_are_within_a_fifth_of_the_traced_ones() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compile(folder.path(), HELLO, &["-O2"]) else { return };
-    let predicted = inspected(&program).prediction.unwrap();
-    let Some((syscalls, page_faults)) = traced(&program) else {
-        return skipped("the bpf backend cannot trace here; help: `firstbyte doctor`");
-    };
-    eprintln!(
-        "predicted {} and {}, traced {syscalls} and {page_faults}",
-        predicted.syscalls, predicted.page_faults
-    );
-    assert!((predicted.syscalls as f64 - syscalls).abs() <= syscalls / 5.0);
-    assert!((predicted.page_faults as f64 - page_faults).abs() <= page_faults / 5.0);
-}
-
-/// ldd(1) lets the loader itself find the libraries.
+/// ldd(1) lets the loader itself find the libraries. It does not look where the file of a link is.
 #[test]
 fn libraries_are_found_where_the_loader_finds_them() {
     let programs = fs::read_dir("/usr/bin").unwrap().map(|entry| entry.unwrap().path());
     let mut compared = 0;
     for program in programs.filter(|path| path.is_file()).step_by(23).take(40) {
-        let Ok(inspection) = inspect(&program, &machine_search()) else { continue };
-        if inspection.interpreter.is_none() || !inspection.scripts.is_empty() {
+        let Ok(inspection) = inspect(&program, &here()) else { continue };
+        let is_dynamic = inspection.elf.as_ref().is_some_and(|elf| elf.interpreter.is_some());
+        if !is_dynamic || !inspection.scripts.is_empty() {
             continue;
         }
-        let Ok(output) = Command::new("ldd").arg(&program).env_remove("LD_LIBRARY_PATH").output() else {
+        let Ok(output) =
+            Command::new("ldd").arg(program.canonicalize().unwrap()).env_remove("LD_LIBRARY_PATH").output()
+        else {
             return skipped("`ldd` is missing; help: `apt-get install libc-bin`");
         };
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -201,7 +192,7 @@ fn scripts_are_followed_to_the_program_that_runs_them() {
     files.0.insert("/c".into(), elf);
     files.0.insert("/loop".into(), b"#!/loop\n".to_vec());
     files.0.insert("/lost".into(), b"#!/nowhere\n".to_vec());
-    let search = LibrarySearch { files: &files, library_path: None, cache: LdCache::default() };
+    let search = among(&files);
     let inspection = inspect(Path::new("/a"), &search).unwrap();
     let arguments: Vec<_> = inspection.scripts.iter().map(|s| s.first_line.argument.as_deref()).collect();
     assert_eq!(arguments, [Some("-x y"), None]);
@@ -224,11 +215,11 @@ fn a_file_that_linux_does_not_execute_is_reported_as_such() {
     ];
     for (content, word) in cases {
         files.0.insert("/file".into(), content.to_vec());
-        let search = LibrarySearch { files: &files, library_path: None, cache: LdCache::default() };
+        let search = among(&files);
         let error = inspect(Path::new("/file"), &search).unwrap_err().to_string();
         assert!(error.contains(word) && error.contains("\nhelp: "), "{error}");
     }
-    let search = machine_search();
+    let search = here();
     assert!(matches!(inspect(Path::new("/"), &search), Err(InspectError::NotAFile { .. })));
     assert!(matches!(inspect(Path::new("/nowhere"), &search), Err(InspectError::Unreadable { .. })));
 }

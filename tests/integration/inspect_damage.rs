@@ -1,11 +1,9 @@
 //! Inspecting damaged, foreign and misleading files: any file gives an answer or an error.
 
-use crate::inspect::{HELLO, Imagined, compile};
+use crate::inspect::{HELLO, Imagined, among, compile};
 use firstbyte::inspect::file_kind::ElfKind;
 use firstbyte::inspect::headers;
-use firstbyte::inspect::ld_cache::LdCache;
-use firstbyte::inspect::libraries::LibrarySearch;
-use firstbyte::inspect::{disassembly, inspect};
+use firstbyte::inspect::{Environment, Surroundings, disassembly, inspect};
 use firstbyte::report::text::inspect as inspect_text;
 use firstbyte_elf::packed;
 use firstbyte_elf::packed::Demands;
@@ -134,8 +132,11 @@ fn damaged_files_give_an_answer_or_an_error() {
         let mut files = Imagined::default();
         files.0.insert(NAME.into(), bytes.clone());
         files.0.insert("/lib/libc.so.6".into(), if last.is_empty() { bytes.clone() } else { last });
-        let search =
-            LibrarySearch { files: &files, library_path: Some("/lib".into()), cache: LdCache::parse(&bytes) };
+        files.0.insert("/etc/ld.so.cache".into(), bytes.clone());
+        let search = Surroundings {
+            environment: Environment::default().with("LD_LIBRARY_PATH", "/lib"),
+            ..among(&files)
+        };
         if let Ok(inspection) = inspect(Path::new(NAME), &search) {
             shows_no_escape(&inspect_text::render(&inspection, None));
             let document = serde_json::to_vec(&inspection).unwrap();
@@ -159,7 +160,7 @@ fn a_file_cut_off_anywhere_gives_an_answer_or_an_error() {
         for length in (0..original.len().min(1500)).chain((1500..original.len()).step_by(step)) {
             let mut files = Imagined::default();
             files.0.insert("/file".into(), original[..length].to_vec());
-            let search = LibrarySearch { files: &files, library_path: None, cache: LdCache::default() };
+            let search = among(&files);
             let _ = inspect(Path::new("/file"), &search);
         }
     }

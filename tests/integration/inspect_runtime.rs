@@ -1,13 +1,11 @@
 //! The runtime of a program is recognised from evidence in its file, and a file is read as the kernel reads it.
 
-use crate::inspect::{HELLO, compile};
+use crate::inspect::{HELLO, compile, here};
 use crate::support::skipped;
 use firstbyte::inspect::headers;
 use firstbyte::inspect::headers::Elf;
-use firstbyte::inspect::ld_cache::LdCache;
-use firstbyte::inspect::libraries::LibrarySearch;
 use firstbyte::inspect::runtime::{CLibrary, Language};
-use firstbyte::inspect::{InspectError, MachineFiles, disassembly, inspect};
+use firstbyte::inspect::{InspectError, disassembly, inspect};
 use firstbyte::report::text::inspect as inspect_text;
 use firstbyte_elf::packed;
 use firstbyte_elf::packed::Demands;
@@ -29,8 +27,7 @@ fn without_sections(path: &Path) -> Elf {
 }
 
 fn rendered(path: &Path) -> String {
-    let search = LibrarySearch { files: &MachineFiles, library_path: None, cache: LdCache::default() };
-    inspect_text::render(&inspect(path, &search).unwrap(), None)
+    inspect_text::render(&inspect(path, &here()).unwrap(), None)
 }
 
 #[test]
@@ -69,7 +66,7 @@ fn a_go_program_is_recognised_also_when_stripped() {
             assert_eq!((elf.runtime.language, elf.runtime.c_library), (Some(Language::Go), None));
         }
         let text = rendered(&program);
-        assert!(text.contains("Go's runtime") && text.contains("start takes about"), "{text}");
+        assert!(text.contains("Go's runtime") && text.contains("start takes at least"), "{text}");
     }
 }
 
@@ -109,7 +106,7 @@ fn musl_is_recognised_by_its_symbols_and_nothing_is_guessed_without_them() {
         assert!(status.success(), "{options:?}");
         assert_eq!(read(&program).runtime.c_library, library, "{options:?}");
         let text = rendered(&program);
-        assert_eq!(text.contains("unknown runtime"), library.is_none(), "{text}");
+        assert_eq!(text.contains("no C library, or an unknown one"), library.is_none(), "{text}");
         assert_eq!(text.contains("its start takes at least"), library.is_none(), "{text}");
     }
 }

@@ -11,7 +11,7 @@ from there if the files are there; the names of machines in the text around it a
 written, and the exit status is 1 if something would change. Prints the targets that were missed."""
 import contextlib, glob, re, sys
 
-import bench, demonstration, floor, runtime, showdown, throughput, trace, watch, why
+import accuracy, bench, demonstration, floor, runtime, showdown, throughput, trace, watch, why
 from results import Results
 
 FIGURES = {
@@ -25,6 +25,7 @@ FIGURES = {
     'demonstration-summary': demonstration.summary,
     'floor': floor.tables,
     'throughput': throughput.tables,
+    'inspect': accuracy.counts,
     'elf': runtime.elf,
     'hello': runtime.hello,
     'copy': runtime.copy,

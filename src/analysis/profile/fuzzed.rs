@@ -4,6 +4,7 @@ use super::Profile;
 use super::perf_map::PerfMap;
 use super::unwind::{Known, Rules};
 use crate::analysis::binaries::{FileBinaries, parsed};
+use crate::analysis::debug_files::DebugFolders;
 use firstbyte_measure::sampler::{Registers, StackSample, Stream, fuzzed};
 use std::cell::RefCell;
 use std::path::Path;
@@ -14,7 +15,7 @@ const BIAS: u64 = 0x5555_0000_0000;
 
 /// Reads an executable, and unwinds a stack through its code: the end of the file.
 pub fn binary(bytes: &[u8]) {
-    let Some(parsed) = parsed(bytes, Path::new("/fuzz")) else { return };
+    let Some(parsed) = parsed(bytes, Path::new("/fuzz"), &DebugFolders::NONE) else { return };
     for segment in &parsed.layout.segments {
         parsed.symbols.at(segment.address);
     }

@@ -5,7 +5,7 @@ use crate::inspect::Inspection;
 use crate::inspect::compilations::Compilation;
 use crate::inspect::disassembly::AssemblyLine;
 use crate::inspect::headers::Elf;
-use crate::inspect::libraries::Library;
+use crate::inspect::library::Library;
 use crate::inspect::prediction::Prediction;
 use crate::inspect::relocations::Relocations;
 use crate::output::{visible, visible_path};
@@ -25,8 +25,17 @@ pub fn render(inspection: &Inspection, estimate: Option<&StartCost>) -> String {
         let _ = writeln!(text, "  script          {script} is run by {interpreter}{argument}");
     }
 
+    for launcher in &inspection.launchers {
+        let (path, starts) = (visible_path(&launcher.path), visible(&launcher.starts));
+        let failed = match launcher.failed_execs {
+            0 => String::new(),
+            failed => format!(", which {} of PATH do not have", folders(failed)),
+        };
+        let _ = writeln!(text, "  launcher        {path} executes {starts}{failed}");
+    }
+
     if let (Some(elf), Some(program)) = (&inspection.elf, &inspection.program) {
-        if !inspection.scripts.is_empty() {
+        if program != &inspection.path {
             let _ = writeln!(text, "{}", visible_path(program));
         }
         text += &headers(elf);
@@ -139,23 +148,35 @@ fn libraries(libraries: &[Library]) -> String {
     let mut text = String::new();
     for (i, library) in libraries.iter().enumerate() {
         let path = library.path.as_ref().map_or("MISSING".to_owned(), |path| visible_path(path));
-        let found_by = library.found_by.map_or(String::new(), |by| format!(" ({by})"));
+        let how = [library.asked_by, library.found_by].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let how = if how.is_empty() { how } else { format!(" ({how})") };
         let heading = if i == 0 { "libraries" } else { "" };
-        let _ = writeln!(text, "  {heading:<15} {} -> {path}{found_by}", visible(&library.name));
+        let _ = writeln!(text, "  {heading:<15} {} -> {path}{how}", visible(&library.name));
     }
     text
 }
 
 fn prediction(prediction: &Prediction) -> String {
-    let sure = if prediction.runtime_is_known { "about" } else { "at least" };
+    let (sure, faults) = if prediction.is_minimum() { ("at least", "") } else { ("exactly", "about ") };
     let heading = format!("its start takes {sure}");
-    let mut text = format!("  {heading:<24} system calls  page faults\n");
+    let mut text = format!("  {heading:<32} system calls  {faults}page faults\n");
+    let faults_width = 13 + faults.len();
+    let mut row = |name: &str, calls: u64, faults: u64| {
+        let _ = writeln!(text, "    {name:<36} {calls:>6} {faults:>faults_width$}");
+    };
     for part in &prediction.parts {
-        let _ =
-            writeln!(text, "    {:<32} {:>4} {:>12}", visible(&part.name), part.syscalls, part.page_faults);
+        row(&visible(&part.name), part.syscalls, part.page_faults);
     }
-    let _ = writeln!(text, "    {:<32} {:>4} {:>12}", "in all", prediction.syscalls, prediction.page_faults);
+    row("in all", prediction.syscalls, prediction.page_faults);
+    for (i, cause) in prediction.minimum_because.iter().enumerate() {
+        let heading = if i == 0 { "at least" } else { "" };
+        let _ = writeln!(text, "  {heading:<15} {}", visible(cause));
+    }
     text
+}
+
+fn folders(count: u64) -> String {
+    count_of(usize::try_from(count).unwrap_or(usize::MAX), "folder", "folders")
 }
 
 fn estimate(estimate: &StartCost) -> String {

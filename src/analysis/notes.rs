@@ -13,7 +13,7 @@ use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
 pub struct TraceNotes {
     /// The command, as one would type it in a shell.
     pub command: String,
-    /// What no reader may miss, such as a failure of the program and every serious warning: a line each.
+    /// Warnings: a failure of the program and every serious warning, a line each.
     pub urgent: Vec<String>,
     pub warnings: Vec<Warning>,
     /// How it was observed, and what was not seen: a line each.

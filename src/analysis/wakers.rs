@@ -53,7 +53,7 @@ const MEMORY: &[&str] = &[
 /// They wait for a disk.
 const SYNCS: &[&str] = &["fdatasync", "fsync", "msync", "sync", "sync_file_range", "syncfs"];
 
-/// What a tracee gets from us has no path.
+/// Inherited descriptors have no path.
 const STANDARD: &[&str] = &["stdin", "stdout", "stderr"];
 
 /// Whether a thread that does this can end the wait. `doing` is `None` if the thread has ended and the kernel works on that.

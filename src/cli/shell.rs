@@ -14,7 +14,7 @@ pub(super) struct ShellArgs {
     /// Run the commands with /bin/sh, whose start-up is part of the result
     #[arg(short = 'S', conflicts_with = "shell", help_heading = HEADING)]
     default_shell: bool,
-    /// Run the commands without a shell (the default), and pass shell syntax in them on as it is
+    /// Run the commands without a shell (the default), and pass shell syntax literally
     #[arg(short = 'N', conflicts_with_all = ["shell", "default_shell"], help_heading = HEADING)]
     no_shell: bool,
 }

@@ -52,8 +52,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "words", "summary", "runs", "record"])]
     replay: Option<PathBuf>,
     /// Use a BPF ring buffer of this size, a power of two; increase it if events are lost [default: 16777216]
-    #[arg(long, value_name = "BYTES", value_parser = ring_size)]
-    ring: Option<u32>,
+    #[arg(long, alias = "ring", value_name = "BYTES", value_parser = ring_size)]
+    ring_bytes: Option<u32>,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -157,7 +157,7 @@ impl Args {
 
         Ok(Plan {
             subject,
-            runs: TracePlan { overhead, ring: self.ring, along: self.thread.into(), beside, ..runs },
+            runs: TracePlan { overhead, ring: self.ring_bytes, along: self.thread.into(), beside, ..runs },
             full: self.extent.full,
             timeline: self.extent.timeline,
             exports,

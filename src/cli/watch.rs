@@ -75,9 +75,9 @@ pub struct Args {
     /// Write the counts every 15 s for the node exporter's textfile collector; no command lines are kept
     #[arg(long, value_name = "FILE.prom", value_parser = textfile, help_heading = MONITORING)]
     textfile: Option<Target>,
-    /// The most programs with a label of their own; `other` has the rest
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = programs, help_heading = MONITORING)]
-    programs: u32,
+    /// Export at most N programs; sum the rest as `other`
+    #[arg(long, alias = "programs", value_name = "N", default_value_t = 100, value_parser = programs, help_heading = MONITORING)]
+    max_labels: u32,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -207,7 +207,7 @@ impl Args {
 
     fn prometheus(&self) -> Option<PrometheusPlan> {
         let is_wanted = self.listen.is_some() || self.textfile.is_some();
-        let programs = usize::try_from(self.programs).unwrap_or(usize::MAX);
+        let programs = usize::try_from(self.max_labels).unwrap_or(usize::MAX);
         is_wanted.then(|| PrometheusPlan { listen: self.listen, textfile: self.textfile.clone(), programs })
     }
 

@@ -30,7 +30,7 @@ pub struct WatchDocument {
     pub exit: Option<ExitStatus>,
     /// From before the command was started until it was reaped, or for how long the machine was watched.
     pub wall_ns: u64,
-    /// The programs, those with the largest sum of start-ups first.
+    /// The programs, those with the largest sum of exec times first.
     pub results: Vec<WatchProgram>,
     pub totals: WatchTotals,
     /// Why the critical path is not known; `null` if it is.
@@ -117,7 +117,7 @@ pub struct WatchProgram {
     pub forks: u64,
     /// From the entry of `execve` to its return in the new program.
     pub startup_ns: Option<WatchTimes>,
-    /// The part of its start-ups that is on the critical path of the command; `null` if that is not known.
+    /// The part of its exec times that is on the critical path of the command; `null` if that is not known.
     pub critical_path: Option<WatchPath>,
     /// From the entry of `execve` to the return of the first successful write of output.
     pub first_output_ns: Option<WatchTimes>,
@@ -181,7 +181,7 @@ pub struct WatchTotals {
     /// Processes that had not ended.
     pub running: u64,
     pub startup_ns: u64,
-    /// The start-ups on the critical path of the command; `null` if that is not known.
+    /// The exec times on the critical path of the command; `null` if that is not known.
     pub critical_path: Option<WatchPath>,
     pub cpu_ns: u64,
     /// Executions whose program is not listed, because the memory was used up: they are in `(other programs)`.
@@ -270,7 +270,7 @@ impl WatchRun {
         let returned = self.returned.unwrap_or(self.end).min(self.end);
         let output = self.first_output.map(|output| output.clamp(returned, self.end));
         let parts = [
-            (WatchPart::Startup, self.start, returned),
+            (WatchPart::Exec, self.start, returned),
             (WatchPart::BeforeOutput, returned, output.unwrap_or(returned)),
             (WatchPart::AfterOutput, output.unwrap_or(self.end), self.end),
             (WatchPart::Life, returned, if output.is_some() { returned } else { self.end }),
@@ -283,7 +283,7 @@ impl WatchRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchPart {
     /// The kernel's work, until `execve` returns.
-    Startup,
+    Exec,
     /// Until the first output.
     BeforeOutput,
     /// From there to the end.
@@ -294,14 +294,14 @@ pub enum WatchPart {
 
 impl WatchPart {
     pub const ALL: [WatchPart; 4] =
-        [WatchPart::Startup, WatchPart::BeforeOutput, WatchPart::AfterOutput, WatchPart::Life];
+        [WatchPart::Exec, WatchPart::BeforeOutput, WatchPart::AfterOutput, WatchPart::Life];
 
     pub fn name(self) -> &'static str {
         match self {
-            WatchPart::Startup => "startup",
+            WatchPart::Exec => "exec",
             WatchPart::BeforeOutput => "before its first output",
             WatchPart::AfterOutput => "after its first output",
-            WatchPart::Life => "after its start-up",
+            WatchPart::Life => "after its exec",
         }
     }
 }

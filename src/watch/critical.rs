@@ -1,4 +1,4 @@
-//! The critical path of a command: what its end waited for, and how much of that was the start-up of programs.
+//! The critical path of a command: what its end waited for, and how much of that was the execs of programs.
 //!
 //! It goes backwards from the end of the command. In a process, it goes back to the last end of a child that the process
 //! waited for, through the life of that child to its fork, and from there on backwards in the process again. Children that
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 /// is looked at until the others have ended so much later.
 const LATEST: Nanos = Nanos(100_000_000);
 
-/// The start-ups on a path, by the row of their program.
+/// The exec times on a path, by the row of their program.
 pub(super) type Startups = BTreeMap<ProgramId, WatchPath>;
 
 /// The processes whose place on the path is not known yet.
@@ -27,14 +27,14 @@ pub(super) struct CriticalPath {
     /// In the order in which they began to exit, if somebody waited for that, or ended.
     ended: BinaryHeap<Reverse<Ended>>,
     last_end: Nanos,
-    /// The process that was forked first, which is the command, and the start-ups on its path once it has ended.
+    /// The process that was forked first, which is the command, and the exec times on its path once it has ended.
     command: Option<(Nanos, Option<Startups>)>,
     memory: Memory,
     /// There was no memory for a step.
     incomplete: bool,
 }
 
-/// A part of a process's life that the process did not spend on its own work: a child that it waited for, or its start-up.
+/// A part of a process's life that the process did not spend on its own work: a child that it waited for, or its exec.
 #[derive(Debug)]
 struct Step {
     from: Nanos,
@@ -94,7 +94,7 @@ impl CriticalPath {
         }
     }
 
-    /// The start-ups on the critical path, or why they are not known. Call it after the last event.
+    /// The exec times on the critical path, or why they are not known. Call it after the last event.
     pub(super) fn finish(&mut self) -> Result<Startups, &'static str> {
         self.resolve(Nanos(u64::MAX));
         if self.incomplete {
@@ -153,7 +153,7 @@ fn has_waited(waits: &[LateWait], exit: Nanos, cpu: Nanos) -> bool {
     waits.get(next).is_some_and(|wait| wait.since <= exit && wait.worked < cpu)
 }
 
-/// The start-ups on the path through a process, from its end to its fork.
+/// The exec times on the path through a process, from its end to its fork.
 fn backwards(mut steps: Vec<Step>) -> Startups {
     steps.sort_by_key(|step| (step.until, step.from));
     let mut path = Startups::new();

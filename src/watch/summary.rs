@@ -105,7 +105,7 @@ pub(super) fn document(tally: &Tally, frame: Frame, machine: Value) -> WatchDocu
     }
 }
 
-/// The start-ups of rows that have moved are those of all others.
+/// The exec times of rows that have moved are those of all others.
 fn listed(startups: &Startups, programs: &Programs) -> Startups {
     let mut sums = Startups::new();
     for (id, path) in startups {

@@ -30,7 +30,7 @@ pub(super) struct Tally {
     memory: Memory,
     /// `None` if it is not wanted.
     critical: Option<CriticalPath>,
-    /// The start-ups on the critical path, or why they are not known.
+    /// The exec times on the critical path, or why they are not known.
     pub(super) path: Result<Startups, &'static str>,
     pub(super) tree: ProcessTree,
     command_lines: CommandLines,

@@ -127,7 +127,7 @@ fn times_and_statuses_are_added_up_by_program() {
     let totals = &document.totals;
     assert_eq!((totals.programs, totals.execs, totals.processes, totals.running), (2, 3, 2, 1));
     assert_eq!((totals.startup_ns, totals.cpu_ns), (30, 21));
-    assert_eq!(document.results[0].path, "/bin/ls", "the largest sum of start-ups is first");
+    assert_eq!(document.results[0].path, "/bin/ls", "the largest sum of exec times is first");
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn there_are_at_most_so_many_labels() {
     if !works() {
         return;
     }
-    let watch = Listening::start(&["--programs", "0"]);
+    let watch = Listening::start(&["--max-labels", "0"]);
     let page = watch.scraped();
     assert_eq!(page.value("firstbyte_execs_total", &[("program", "other")]), Some("201"));
     assert_eq!(page.programs(), ["other"]);
@@ -241,7 +241,7 @@ fn an_address_that_cannot_be_used_is_an_error_before_anything_runs() {
         (["--listen", "9464"], "is not an address with a port"),
         (["--textfile", "x.txt"], "a name that ends in `.prom`"),
         (["--textfile", "/no/such/folder/x.prom"], "cannot write `/no/such/folder/x.prom`"),
-        (["--programs", "1000000"], "is not a number of programs"),
+        (["--max-labels", "1000000"], "is not a number of programs"),
     ] {
         let output = firstbyte(&options, &touch).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -244,14 +244,14 @@ fn ten_thousand_calls_lose_nothing() {
 
 #[test]
 fn a_forced_loss_of_events_is_reported() {
-    let arguments = ["trace", "-r", "1", "--no-overhead", "--backend", "bpf", "--ring", "4096", "--"];
+    let arguments = ["trace", "-r", "1", "--no-overhead", "--backend", "bpf", "--ring-bytes", "4096", "--"];
     let program = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=60000"];
     let (status, text, errors) = firstbyte(&[&arguments[..], &program[..]].concat());
     if status == Some(4) {
         return skipped("the bpf backend does not work here");
     }
     let printed = format!("{text}{errors}");
-    assert!(printed.contains("events were lost") && printed.contains("--ring"), "{printed}");
+    assert!(printed.contains("events were lost") && printed.contains("--ring-bytes"), "{printed}");
 }
 
 #[test]

@@ -487,10 +487,10 @@ fn timelines_have_a_slice_for_every_execution() {
     let of = |category: &str| events.iter().filter(|event| event["cat"] == category).collect::<Vec<_>>();
     let names: Vec<&str> = of("program").iter().map(|event| event["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["watched_c", "true", "true", "true", "true", "true"]);
-    let startups = of("part").iter().filter(|event| event["name"] == "startup").count();
+    let startups = of("part").iter().filter(|event| event["name"] == "exec").count();
     assert_eq!(startups, 6);
     let parts: BTreeSet<&str> = of("part").iter().map(|event| event["name"].as_str().unwrap()).collect();
-    assert_eq!(parts.into_iter().collect::<Vec<_>>(), ["after its start-up", "startup"]);
+    assert_eq!(parts.into_iter().collect::<Vec<_>>(), ["after its exec", "exec"]);
     let lane = |name: &str| of("program").iter().find(|event| event["name"] == name).unwrap()["tid"].clone();
     assert_ne!(lane("watched_c"), lane("true"), "they run at the same time");
 

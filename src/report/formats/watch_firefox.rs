@@ -68,7 +68,7 @@ fn add_run(profile: &mut Profile, track: ThreadHandle, run: &WatchRun, looks: &L
 
 fn colour(part: WatchPart) -> CategoryColor {
     match part {
-        WatchPart::Startup => CategoryColor::Blue,
+        WatchPart::Exec => CategoryColor::Blue,
         WatchPart::BeforeOutput => CategoryColor::Yellow,
         WatchPart::AfterOutput | WatchPart::Life => CategoryColor::Green,
     }

@@ -37,8 +37,8 @@ const COLUMNS: [&str; 10] = [
     "program",
     "#execs",
     "#failed",
-    "#start-up, median",
-    "#start-up, sum",
+    "#exec, median",
+    "#exec, sum",
     "#of the wall time",
     "#on the critical path",
     FIRST_OUTPUT,
@@ -53,7 +53,7 @@ fn table(document: &WatchDocument) -> Table {
     let with_output = watch_text::has_first_output(document);
     let names: Vec<&str> = COLUMNS.into_iter().filter(|name| with_output || *name != FIRST_OUTPUT).collect();
     Table {
-        caption: "Programs, those with the largest sum of start-ups first".to_owned(),
+        caption: "Programs, those with the largest sum of exec times first".to_owned(),
         columns: columns(&names),
         rows: document.results.iter().map(|program| line(program, document, with_output)).collect(),
         filter: true,

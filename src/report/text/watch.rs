@@ -58,7 +58,7 @@ pub(crate) fn sums(document: &WatchDocument) -> Vec<String> {
             counted(totals.failed, "failed exec", "failed execs")
         ),
         format!(
-            "start-up (execve to the first instruction of the program): {}, {} of the wall time",
+            "exec (execve to the first instruction of the program): {}, {} of the wall time",
             Nanos(totals.startup_ns),
             percent(share(totals.startup_ns, *wall_ns))
         ),
@@ -71,7 +71,7 @@ pub(crate) fn sums(document: &WatchDocument) -> Vec<String> {
 
 fn on_path(WatchPath { execs, startup_ns }: WatchPath, wall_ns: u64) -> String {
     format!(
-        "start-up that the end of the command waited for (its critical path): {} in {}, {} of the wall time",
+        "exec time on the critical path: {} in {}, {} of the wall time",
         Nanos(startup_ns),
         counted(execs, "exec", "execs"),
         percent(share(startup_ns, wall_ns))
@@ -97,11 +97,7 @@ struct Column {
 static COLUMNS: [Column; 12] = [
     Column { heading: ["", "execs"], width: 7, cell: |program, _| program.execs.to_string() },
     Column { heading: ["", "failed"], width: 7, cell: |program, _| program.failed.to_string() },
-    Column {
-        heading: ["start-up", "median"],
-        width: 9,
-        cell: |program, _| median(program.startup_ns.as_ref()),
-    },
+    Column { heading: ["exec", "median"], width: 9, cell: |program, _| median(program.startup_ns.as_ref()) },
     Column { heading: ["", "p95"], width: 8, cell: |program, _| p95(program.startup_ns.as_ref()) },
     Column { heading: ["", "sum"], width: 8, cell: |program, _| sum(program.startup_ns.as_ref()) },
     Column { heading: ["% of", "wall"], width: 5, cell: of_wall },

@@ -43,7 +43,7 @@ fn room(terminal: &Terminal) -> usize {
 
 fn title(change: &WatchChange) -> &str {
     match change.name.as_str() {
-        "startup_ns" => "start-up",
+        "startup_ns" => "exec",
         "cpu_ns" => "CPU time",
         "wall_ns" => "wall time",
         "failed" => "failed execs",

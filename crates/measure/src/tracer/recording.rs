@@ -33,7 +33,8 @@ pub struct Recording {
 
 impl Recording {
     /// What helps if events were lost.
-    pub const HELP_FOR_LOST: &str = "--ring makes more room; Linux 7.0 and newer may also skip a BPF program";
+    pub const HELP_FOR_LOST: &str =
+        "--ring-bytes makes more room; Linux 7.0 and newer may also skip a BPF program";
 
     /// How many writes of output there were.
     pub fn output_writes(&self) -> u64 {

@@ -234,7 +234,7 @@ fn note_lines(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> Str
     wrapped(&urgent(summary, notes), terminal) + &wrapped(&notes.notes, terminal)
 }
 
-/// What no reader may miss.
+/// Warnings.
 fn urgent(summary: &Summary, notes: &TraceNotes) -> Vec<String> {
     let mut urgent = notes.urgent.clone();
     if summary.lost > 0 {

@@ -34,7 +34,7 @@ pub fn control_group(path: &Path) -> Result<ControlGroup, String> {
     let folder = root.join(below);
 
     let id = |folder: &Path| fs::metadata(folder).map(|found| found.ino());
-    let own = id(&folder).map_err(|error| {
+    let id = id(&folder).map_err(|error| {
         format!("there is no control group `{shown}`: {error}\nhelp: `systemd-cgls` lists them, and /proc/PID/cgroup has that of a process")
     })?;
     if id(&root).ok() != Some(ROOT) {
@@ -43,7 +43,7 @@ pub fn control_group(path: &Path) -> Result<ControlGroup, String> {
         ));
     }
     let level = u32::try_from(below.components().count()).unwrap_or(u32::MAX);
-    Ok(ControlGroup { id: own, level })
+    Ok(ControlGroup { id: id, level })
 }
 
 /// Where the unified hierarchy is mounted: the fifth field of a line whose first field after the dash is the type

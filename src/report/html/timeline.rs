@@ -139,7 +139,7 @@ const KINDS: [(&str, &str); 5] = [
 ];
 
 fn kind(key: &str) -> String {
-    let known = KINDS.iter().find(|(own, _)| *own == key);
+    let known = KINDS.iter().find(|(kind, _)| *kind == key);
     known.map_or_else(|| visible(key), |(_, title)| (*title).to_owned())
 }
 
@@ -317,7 +317,9 @@ fn aggregated(mut spans: Vec<(usize, TraceSpan)>, most: usize) -> (Vec<(usize, T
         let mut kept: Vec<(usize, TraceSpan)> = Vec::with_capacity(most);
         for (thread, span) in spans {
             match kept.last_mut() {
-                Some((own, last)) if *own == thread && together(last, &span, limit) => merge(last, &span),
+                Some((its_thread, last)) if *its_thread == thread && together(last, &span, limit) => {
+                    merge(last, &span)
+                }
                 _ => kept.push((thread, span)),
             }
         }

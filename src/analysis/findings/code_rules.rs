@@ -115,7 +115,7 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     };
     let unnamed = unnamed_part(run, cost).unwrap_or_default();
     let text = format!(
-        "The program's self_time code: `{name}` computes {cost}, by samples with all that it calls{divided}.{unnamed} \
+        "The program's own code: `{name}` computes {cost}, by samples with all that it calls{divided}.{unnamed} \
          `--export-folded` shows all functions."
     );
     let mostly = match (parts.first(), &native) {

@@ -113,8 +113,8 @@ fn variables_with(path: &str, run: &Evidence) -> Vec<String> {
     // several runtimes have a variable for the same file: that of a program which takes part is meant
     let executables = || run.loads.iter().filter(|load| load.runtime == EXECUTABLE);
     let meant = |name: &&String| executables().any(|program| name.starts_with(&program.unit.to_uppercase()));
-    let named: Vec<String> = names.iter().filter(meant).cloned().collect();
-    if named.is_empty() { names } else { named }
+    let chosen: Vec<String> = names.iter().filter(meant).cloned().collect();
+    if chosen.is_empty() { names } else { chosen }
 }
 
 /// A program that was started, and how often.

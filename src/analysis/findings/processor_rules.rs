@@ -37,7 +37,7 @@ pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
         ("threads", "fewer threads (a runtime has some for its compiler and its garbage collector)")
     };
     let text = format!(
-        "The program's ours {who} took or kept the processor {} while the one that the others wait for could run. They \
+        "The program's own {who} took or kept the processor {} while the one that the others wait for could run. They \
          compete: {remedy}, or more processors, make this shorter.",
         times(count)
     );
@@ -76,7 +76,7 @@ fn taken(account: &Account) -> AllTaken {
             let end = step.start + step.elapsed;
             let before = until.min(end).0.saturating_sub(step.start.0);
             let after = end.0.saturating_sub(from.max(step.start).0);
-            own = (before + after).min(step.self_time.0);
+            ours = (before + after).min(step.self_time.0);
             all.other_processes |= ours > 0 && turns.is_of_another_process(whole, piece.pid);
         }
         all.ours.add(ours);

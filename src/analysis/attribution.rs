@@ -106,7 +106,7 @@ pub fn shares(steps: &[Step]) -> Vec<Share> {
     let mut all: BTreeMap<(WorkKind, String), (Nanos, u64)> = BTreeMap::new();
     for step in steps {
         let share = all.entry((kind(&step.what), name(&step.what))).or_default();
-        share.0 = share.0 + step.own;
+        share.0 = share.0 + step.self_time;
         share.1 += 1;
     }
     all.into_iter().map(|((kind, name), (time, count))| Share { kind, name, time, count }).collect()

@@ -267,13 +267,13 @@ mod tests {
     #[test]
     fn our_own_binary_has_an_entry_point_in_a_segment_and_named_functions() {
         let binaries = FileBinaries::default();
-        let own = std::env::current_exe().unwrap();
-        let layout = binaries.layout(own.to_str().unwrap()).unwrap();
+        let this_binary = std::env::current_exe().unwrap();
+        let layout = binaries.layout(this_binary.to_str().unwrap()).unwrap();
         let holds = |s: &&LoadSegment| (s.address..s.address + s.memory_size).contains(&layout.entry);
         let segment = layout.segments.iter().find(holds).unwrap();
         assert!(segment.executable);
         let offset = layout.entry - segment.address + segment.offset;
-        assert_eq!(binaries.function(own.to_str().unwrap(), offset).as_deref(), Some("_start"));
+        assert_eq!(binaries.function(this_binary.to_str().unwrap(), offset).as_deref(), Some("_start"));
     }
 
     #[test]

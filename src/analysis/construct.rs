@@ -58,8 +58,8 @@ impl Account {
 fn last_of(threads: &[ThreadAccount], total: Nanos) -> Moment {
     let main = &threads[0];
     let is_gone = main.steps.last().is_some_and(|step| step.what == What::Off(Reason::Gone));
-    let own = threads.iter().filter(|thread| thread.pid == main.pid && thread.tid != main.pid);
-    let last = own.max_by_key(|thread| thread.start + thread.lifetime).filter(|_| is_gone).unwrap_or(main);
+    let others = threads.iter().filter(|thread| thread.pid == main.pid && thread.tid != main.pid);
+    let last = others.max_by_key(|thread| thread.start + thread.lifetime).filter(|_| is_gone).unwrap_or(main);
     Moment { pid: last.pid, tid: last.tid, at: total }
 }
 

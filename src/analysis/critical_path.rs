@@ -41,8 +41,8 @@ pub(super) fn critical_path(threads: &[ThreadAccount], moments: &[Moment]) -> Ve
 /// The pieces, cut where their process begins to execute another program.
 pub(super) fn split_at_execs(path: Vec<PathPiece>, processes: &[ProcessAccount]) -> Vec<PathPiece> {
     let cut = |piece: PathPiece| {
-        let own = processes.iter().filter(move |process| process.pid == piece.pid);
-        let execs = own.flat_map(|process| &process.execs).map(|exec| exec.start);
+        let process = processes.iter().filter(move |process| process.pid == piece.pid);
+        let execs = process.flat_map(|process| &process.execs).map(|exec| exec.start);
         let mut cuts: Vec<Nanos> =
             execs.filter(|at| (piece.from.0 + 1..piece.to.0).contains(&at.0)).collect();
         cuts.sort();
@@ -76,18 +76,18 @@ pub(super) fn piece_steps(thread: &ThreadAccount, piece: &PathPiece) -> Vec<Step
     };
     let intervals: Vec<TimeInterval> = within.iter().map(interval).collect();
 
-    let mut own = vec![Nanos(0); within.len()];
+    let mut self_time = vec![Nanos(0); within.len()];
     let mut all = Vec::new();
     for part in partition(from, to, &intervals) {
         match part.owner {
-            Some(owner) => own[owner] = own[owner] + (part.to - part.from),
+            Some(owner) => self_time[owner] = self_time[owner] + (part.to - part.from),
             // after its last event: the kernel ends it, and wakes those who wait for that
             None => all.push(exit_work(part.from, part.to)),
         }
     }
-    all.extend(within.into_iter().zip(own).map(|(step, own)| {
+    all.extend(within.into_iter().zip(self_time).map(|(step, self_time)| {
         let (start, end) = (step.start.max(from), (step.start + step.elapsed).min(to));
-        Step { start, elapsed: end - start, own, what: step.what.clone() }
+        Step { start, elapsed: end - start, self_time, what: step.what.clone() }
     }));
     all.sort_by_key(|step| (step.start, std::cmp::Reverse(step.elapsed)));
     all
@@ -101,7 +101,7 @@ fn exit_work(from: Nanos, to: Nanos) -> Step {
         failed: false,
         code: None,
     };
-    Step { start: from, elapsed: to - from, own: to - from, what }
+    Step { start: from, elapsed: to - from, self_time: to - from, what }
 }
 
 fn depth(what: &What) -> u8 {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn step(start: u64, end: u64, what: What) -> Step {
-        Step { start: Nanos(start), elapsed: Nanos(end - start), own: Nanos(0), what }
+        Step { start: Nanos(start), elapsed: Nanos(end - start), self_time: Nanos(0), what }
     }
 
     fn thread(id: u32, start: u64, end: u64, creator: Option<u32>, steps: Vec<Step>) -> ThreadAccount {
@@ -278,7 +278,10 @@ mod tests {
         let thread = thread(1, 0, 30, None, steps);
         let piece = PathPiece { thread: 0, pid: 1, tid: 1, from: Nanos(10), to: Nanos(20) };
         let inside = piece_steps(&thread, &piece);
-        assert_eq!(inside.iter().map(|step| (step.start.0, step.own.0)).collect::<Vec<_>>(), [(10, 10)]);
+        assert_eq!(
+            inside.iter().map(|step| (step.start.0, step.self_time.0)).collect::<Vec<_>>(),
+            [(10, 10)]
+        );
     }
 
     /// A shell that creates a child and waits for it.
@@ -315,14 +318,12 @@ mod tests {
         let path = critical_path(&threads, &[moment(1, 100)]);
         assert_eq!(shown(&path), [(1, 0, 15), (2, 15, 80), (1, 80, 100)]);
         let steps = steps(&threads, &path);
-        assert_eq!(steps.iter().map(|step| step.own).sum::<Nanos>(), Nanos(100));
-        assert!(
-            !steps
-                .iter()
-                .any(|step| step.own > Nanos(0) && matches!(step.what, What::Off(Reason::For(Wait::Child))))
-        );
+        assert_eq!(steps.iter().map(|step| step.self_time).sum::<Nanos>(), Nanos(100));
+        assert!(!steps.iter().any(
+            |step| step.self_time > Nanos(0) && matches!(step.what, What::Off(Reason::For(Wait::Child)))
+        ));
         let ending = steps.iter().find(|step| step.start == Nanos(78)).unwrap();
-        assert_eq!((ending.own, ending.what.key().starts_with("call exit")), (Nanos(2), true));
+        assert_eq!((ending.self_time, ending.what.key().starts_with("call exit")), (Nanos(2), true));
     }
 
     #[test]
@@ -428,8 +429,8 @@ mod tests {
                 critical_path(&threads, &[moment(random.u32(1..9), random.u64(1..1000)), moment(1, 1000)]);
             assert_eq!((path[0].from, path[path.len() - 1].to), (Nanos(0), Nanos(1000)));
             assert!(path.windows(2).all(|pair| pair[0].to == pair[1].from));
-            let own: Nanos = steps(&threads, &path).iter().map(|step| step.own).sum();
-            assert_eq!(own, Nanos(1000));
+            let self_time: Nanos = steps(&threads, &path).iter().map(|step| step.self_time).sum();
+            assert_eq!(self_time, Nanos(1000));
         }
     }
 }

@@ -128,7 +128,7 @@ fn functions(code: &UserCode) -> BTreeMap<String, Amount> {
             None => format!("{file}, without a symbol"),
         };
         let amount: &mut Amount = all.entry(name).or_default();
-        amount.time += function.own.time;
+        amount.time += function.self_time.time;
         amount.count = 1.0;
     }
     all
@@ -153,7 +153,7 @@ fn steps(first: &Summary, second: &Summary) -> Vec<Change> {
             Pair::First(n) => (&a[n], &mut gone),
             Pair::Second(n) => (&b[n], &mut new),
         };
-        add(side, group(&step.step.what), step.own.median);
+        add(side, group(&step.step.what), step.self_time.median);
     }
 
     let mut all = changes(gone, new);

@@ -19,7 +19,7 @@ pub(super) fn of_threads(threads: &[ThreadAccount], bytes_read: &[(Arc<str>, u64
             _ => continue,
         };
         let file = files.entry(Arc::clone(path)).or_default();
-        file.time = Nanos(file.time.0.saturating_add(step.own.0));
+        file.time = Nanos(file.time.0.saturating_add(step.self_time.0));
         match &step.what {
             What::Call { failed: true, .. } if step.what.opens() => file.failed += 1,
             What::Call { .. } if step.what.opens() => file.opened += 1,

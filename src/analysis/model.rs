@@ -45,8 +45,8 @@ impl Account {
     pub fn execution(&self, pid: u32, at: Nanos) -> Option<&Execution> {
         let process =
             self.processes.iter().rev().find(|process| process.pid == pid && process.start <= at)?;
-        let own = process.execs.iter().rev().find(|exec| exec.start <= at);
-        own.or_else(|| self.execution(process.parent, process.start))
+        let exec = process.execs.iter().rev().find(|exec| exec.start <= at);
+        exec.or_else(|| self.execution(process.parent, process.start))
     }
 
     /// The how-manieth thread a process created since its last exec this one is; 0 for the first thread.
@@ -54,10 +54,10 @@ impl Account {
         if piece.tid == piece.pid {
             return 0;
         }
-        let own = &self.threads[piece.thread];
+        let thread = &self.threads[piece.thread];
         let since = self.execution(piece.pid, piece.from).map_or(Nanos(0), |exec| exec.start);
         let created = |it: &&ThreadAccount| {
-            it.pid == piece.pid && it.tid != it.pid && it.start >= since && it.start <= own.start
+            it.pid == piece.pid && it.tid != it.pid && it.start >= since && it.start <= thread.start
         };
         u32::try_from(self.threads.iter().filter(created).count()).unwrap_or(u32::MAX)
     }

@@ -97,13 +97,13 @@ impl Process {
     /// The code that is responsible for a system call or a page fault at `ip`. The C library and the vdso work for others, so for
     /// them it is the first return address on the stack in another module.
     pub(super) fn caller(&self, ip: u64, stack: &[u64], binaries: &dyn Binaries) -> Option<Code> {
-        let own = self.code(ip, binaries)?;
-        if !own.module.role.works_for_others() {
-            return Some(own);
+        let code = self.code(ip, binaries)?;
+        if !code.module.role.works_for_others() {
+            return Some(code);
         }
         let executable = |word: &&u64| self.memory.find(**word).is_some_and(|found| found.executable);
         let mut callers = stack.iter().filter(executable).filter_map(|word| self.code(*word, binaries));
-        callers.find(|code| !code.module.role.works_for_others()).or(Some(own))
+        callers.find(|code| !code.module.role.works_for_others()).or(Some(code))
     }
 
     pub(super) fn module(&self, path: &Arc<str>) -> CodeOrigin {

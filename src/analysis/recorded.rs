@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn functions_have_names_as_long_as_the_file_is_the_same_and_layouts_stay() {
-        let own = std::env::current_exe().unwrap();
-        let path = own.to_str().unwrap();
+        let this_binary = std::env::current_exe().unwrap();
+        let path = this_binary.to_str().unwrap();
         let files = FileBinaries::default();
         let module = files.module(path).unwrap();
         let entry = module.layout.entry;

@@ -171,10 +171,10 @@ fn lookup(step: &Step) -> Option<Lookup<'_>> {
         What::Call { file: Some(path), failed, code, .. } if path.contains('/') => {
             let facts = step.what.call_facts().filter(|call| call.looks_up())?;
             let is_exec = facts.does == Does::Executes;
-            Some(Lookup { path, failed: *failed, by: code.as_ref(), is_exec, time: step.own })
+            Some(Lookup { path, failed: *failed, by: code.as_ref(), is_exec, time: step.self_time })
         }
         What::Exec { stage: ExecStage::Open, path } => {
-            Some(Lookup { path, failed: false, by: None, is_exec: true, time: step.own })
+            Some(Lookup { path, failed: false, by: None, is_exec: true, time: step.self_time })
         }
         _ => None,
     }
@@ -225,7 +225,7 @@ mod tests {
         let code = Some(Code { module: CodeOrigin::without_file(Role::Loader), function: None });
         let what =
             What::Call { name: call.into(), text: String::new(), file: Some(path.into()), failed, code };
-        Step { start: Nanos(0), elapsed: Nanos(10), own: Nanos(10), what }
+        Step { start: Nanos(0), elapsed: Nanos(10), self_time: Nanos(10), what }
     }
 
     fn told(steps: &[(&str, &str, bool)]) -> Vec<String> {

@@ -14,7 +14,7 @@ pub struct Step {
     pub elapsed: Nanos,
     /// The time without the faults and waits inside, which are separate steps. The own times of all steps of a thread sum to its
     /// lifetime exactly.
-    pub own: Nanos,
+    pub self_time: Nanos,
     pub what: What,
 }
 

@@ -73,7 +73,7 @@ pub struct CommonStep {
     /// The step in the run that is shown.
     pub step: Step,
     /// Its own time.
-    pub own: Spread,
+    pub self_time: Spread,
     /// How many runs have the step.
     pub runs: usize,
 }
@@ -154,7 +154,7 @@ impl Summary {
 fn of_kind(accounts: &[Account], wanted: WorkKind) -> (Spread, f64) {
     let of_run = |account: &Account| {
         let steps = account.steps.iter().filter(|step| kind(&step.what) == wanted);
-        steps.fold((0.0, 0), |(time, count), step| (time + step.own.as_f64(), count + 1))
+        steps.fold((0.0, 0), |(time, count), step| (time + step.self_time.as_f64(), count + 1))
     };
     let (times, counts): (Vec<f64>, Vec<u64>) = accounts.iter().map(of_run).unzip();
     (Spread::of_runs(&times), median_count(counts).unwrap_or_default() as f64)
@@ -195,19 +195,23 @@ fn common_steps(accounts: &[Account], shown: usize) -> Vec<CommonStep> {
         |account: &Account| -> Vec<String> { account.steps.iter().map(|step| step.what.key()).collect() };
 
     let steps = &accounts[shown].steps;
-    let mut times: Vec<Vec<f64>> = steps.iter().map(|step| vec![step.own.as_f64()]).collect();
+    let mut times: Vec<Vec<f64>> = steps.iter().map(|step| vec![step.self_time.as_f64()]).collect();
     let wanted = keys(&accounts[shown]);
     let others = accounts.iter().enumerate().filter(|(run, _)| *run != shown);
     for (_, account) in others {
         for pair in align(&wanted, &keys(account)) {
             if let Pair::Both(ours, theirs) = pair {
-                times[ours].push(account.steps[theirs].own.as_f64());
+                times[ours].push(account.steps[theirs].self_time.as_f64());
             }
         }
     }
 
     let common = steps.iter().zip(times);
     common
-        .map(|(step, times)| CommonStep { step: step.clone(), own: Spread::of(&times), runs: times.len() })
+        .map(|(step, times)| CommonStep {
+            step: step.clone(),
+            self_time: Spread::of(&times),
+            runs: times.len(),
+        })
         .collect()
 }

@@ -95,10 +95,10 @@ mod tests {
 
     #[test]
     fn our_own_functions_are_found_at_every_address_of_theirs() {
-        let own = std::env::current_exe().unwrap();
-        let bytes = std::fs::read(&own).unwrap();
+        let this_binary = std::env::current_exe().unwrap();
+        let bytes = std::fs::read(&this_binary).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
-        let symbols = Symbols::of(&file, &own, &DebugFolders::NONE);
+        let symbols = Symbols::of(&file, &this_binary, &DebugFolders::NONE);
         let wanted = "firstbyte::analysis::symbols::demangled";
         let (start, size, _) = symbols.all.iter().find(|(.., name)| &*demangled(name) == wanted).unwrap();
         let name = symbols.at(*start).unwrap();

@@ -88,7 +88,7 @@ fn a_run_ends_with_the_thread_that_listens_even_if_its_call_had_not_returned() {
 
     let account = account(Backend::Bpf, events);
     assert_eq!(pieces(&account), [(ROOT, 0, 200), (200, 200, 500)]);
-    let last = account.steps.last().map(|step| (step.own.0, &step.what));
+    let last = account.steps.last().map(|step| (step.self_time.0, &step.what));
     assert!(matches!(last, Some((190, What::Off(_)))), "{last:?}");
 }
 
@@ -157,7 +157,7 @@ fn a_wait_under_ptrace_is_replaced_by_the_child_whenever_the_trace_began() {
     ];
     let account = account(Backend::Ptrace, [exec(ROOT, ZERO, 1_100), events].concat());
     assert_eq!(pieces(&account), [(ROOT, 0, 110), (200, 110, 160), (ROOT, 160, 200)]);
-    assert_eq!(account.steps.iter().map(|step| step.own.0).sum::<u64>(), 200);
+    assert_eq!(account.steps.iter().map(|step| step.self_time.0).sum::<u64>(), 200);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn the_run_whose_total_is_the_median_is_shown() {
     };
     let summary = Summary::of([1_900, 1_200, 1_500, 1_800, 1_300, 1_400, 1_700].map(ended).into()).unwrap();
     assert_eq!((summary.median_index, summary.median_run.total), (2, Nanos(500)));
-    assert_eq!(summary.steps.iter().map(|step| step.step.own.0).sum::<u64>(), 500);
+    assert_eq!(summary.steps.iter().map(|step| step.step.self_time.0).sum::<u64>(), 500);
     let others: Vec<u64> = summary.others.iter().map(|(account, _)| account.total.0).collect();
     assert_eq!(others.iter().sum::<u64>(), 900 + 200 + 800 + 300 + 400 + 700);
     assert!(Summary::of(Vec::new()).is_none());

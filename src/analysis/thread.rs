@@ -98,11 +98,11 @@ impl Thread {
         self.fill_gaps(from, to);
 
         let intervals: Vec<TimeInterval> = self.entries.iter().map(|entry| entry.interval).collect();
-        let mut own = vec![0; intervals.len()];
+        let mut self_time = vec![0; intervals.len()];
         let mut begin = vec![None; intervals.len()];
         for piece in partition(from, to, &intervals) {
             if let Some(owner) = piece.owner {
-                own[owner] += piece.to.0 - piece.from.0;
+                self_time[owner] += piece.to.0 - piece.from.0;
                 begin[owner].get_or_insert(piece.from);
             }
         }
@@ -113,7 +113,7 @@ impl Thread {
             let start = begin.max(entry.interval.from).max(from);
             let elapsed = Nanos(entry.interval.to.min(to).0 - start.0);
             let start = Nanos(start.0.saturating_sub(zero.0));
-            steps.push(Step { start, elapsed, own: Nanos(own[n]), what: entry.what });
+            steps.push(Step { start, elapsed, self_time: Nanos(self_time[n]), what: entry.what });
         }
         steps.sort_by_key(|step| (step.start, std::cmp::Reverse(step.elapsed)));
         steps
@@ -225,8 +225,8 @@ mod tests {
 
             let (from, to) = (Nanos(random.u64(0..50)), Nanos(random.u64(50..120)));
             let steps = thread.steps(from, to, Nanos(0));
-            assert_eq!(steps.iter().map(|s| s.own).sum::<Nanos>(), to - from);
-            assert!(steps.iter().all(|s| s.own <= s.elapsed && s.start >= from));
+            assert_eq!(steps.iter().map(|s| s.self_time).sum::<Nanos>(), to - from);
+            assert!(steps.iter().all(|s| s.self_time <= s.elapsed && s.start >= from));
         }
     }
 
@@ -236,7 +236,7 @@ mod tests {
         thread.off(Nanos(12), Nanos(80), None);
         thread.kernel(Nanos(10), Nanos(90), call("wait4"));
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
-        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
+        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.self_time.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 80, 12), (12, 68, 68), (90, 10, 10)]);
         assert_eq!(steps[2].what, What::Off(Reason::For(Wait::Child)));
     }
@@ -288,7 +288,7 @@ mod tests {
         thread.taken_over_at(Nanos(40));
         thread.kernel(Nanos(40), Nanos(60), call("exec"));
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
-        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
+        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.self_time.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 20, 4), (12, 16, 16), (30, 10, 10), (40, 20, 20), (60, 40, 40)]);
         assert_eq!(steps[3].what, What::Off(Reason::Gone));
     }
@@ -300,7 +300,7 @@ mod tests {
         thread.kernel(Nanos(20), Nanos(30), call("read"));
         thread.ended = Some(Nanos(40));
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
-        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.own.0)).collect();
+        let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.self_time.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 10, 10), (20, 10, 10), (30, 10, 10), (40, 60, 60)]);
         assert_eq!([&steps[1].what, &steps[3].what], [&What::User; 2]);
     }

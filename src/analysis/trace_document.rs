@@ -75,7 +75,7 @@ impl Invocation {
             watched: None,
             until: observed.until.as_ref().map(ended_by),
             cold: observed.cold.clone(),
-            findings: analysis.findings().iter().map(|own| finding(own, analysis)).collect(),
+            findings: analysis.findings().iter().map(|found| finding(found, analysis)).collect(),
             warnings: notes.warnings.clone(),
         }
     }
@@ -219,8 +219,8 @@ fn user_functions(summary: &Summary) -> Vec<TraceFunction> {
     let function = |function: &Function| TraceFunction {
         module: function.frame.module.to_string(),
         function: function.frame.function.as_deref().map(str::to_owned),
-        self_ns: function.own.time,
-        self_error_ns: function.own.error(),
+        self_ns: function.self_time.time,
+        self_error_ns: function.self_time.error(),
         total_ns: function.total.time,
         total_error_ns: function.total.error(),
         samples: function.samples,
@@ -262,7 +262,7 @@ fn span(pid: u32, tid: u32, step: &Step) -> TraceSpan {
         kind: kind(&step.what).key().to_owned(),
         name: name(&step.what),
         start_ns: step.start.0,
-        duration_ns: step.own.0,
+        duration_ns: step.self_time.0,
         elapsed_ns: Some(step.elapsed.0),
         file: file(&step.what).map(str::to_owned),
         detail: Some(step.what.title()),
@@ -321,7 +321,7 @@ fn load(load: &super::loads::Load) -> TraceLoad {
         runtime: load.runtime.to_owned(),
         unit: load.unit.clone(),
         file: load.file.as_deref().map(str::to_owned),
-        self_ns: load.own.0,
+        self_ns: load.self_time.0,
         total_ns: load.total.0,
         depth: load.depth,
     }

@@ -45,7 +45,7 @@ impl UserCode {
     /// The time of the dynamic loader's own code; `None`: the samples do not divide most of the user code.
     pub(super) fn loader(&self) -> Option<Nanos> {
         let modules = self.divided.modules.iter().filter(|module| is_loader(&module.module));
-        let time = Nanos::rounded(modules.map(|module| module.own.time).sum());
+        let time = Nanos::rounded(modules.map(|module| module.self_time.time).sum());
         (self.divided.unsampled < 0.5 * self.divided.total).then_some(time)
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn user_times(account: &Account) -> Vec<UserTime> {
     for piece in &account.path {
         for step in piece_steps(&account.threads[piece.thread], piece) {
             if step.what == What::User {
-                *all.entry(task(account, piece, step.start)).or_default() += step.own.as_f64();
+                *all.entry(task(account, piece, step.start)).or_default() += step.self_time.as_f64();
             }
         }
     }
@@ -25,7 +25,7 @@ pub(super) fn user_times(account: &Account) -> Vec<UserTime> {
 /// User code of all threads, in nanoseconds.
 pub fn all_user_time(account: &Account) -> f64 {
     let steps = account.threads.iter().flat_map(|thread| &thread.steps);
-    steps.filter(|step| step.what == What::User).map(|step| step.own.as_f64()).sum()
+    steps.filter(|step| step.what == What::User).map(|step| step.self_time.as_f64()).sum()
 }
 
 fn task(account: &Account, piece: &PathPiece, at: Nanos) -> Task {

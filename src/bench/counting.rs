@@ -63,13 +63,13 @@ pub(super) fn count_by_processor(
     series: &mut [Series],
     runs: u32,
 ) -> Result<(), CountersError> {
-    let mut own = Counters::hardware(CountedSide::User)?;
+    let mut user_counters = Counters::hardware(CountedSide::User)?;
     // A tracer that stays attached would be counted on the kernel's side.
     if runner.switch(false).is_err() {
         return Ok(());
     }
-    by_side(runner, series, runs, &mut own);
-    drop(own);
+    by_side(runner, series, runs, &mut user_counters);
+    drop(user_counters);
 
     if let Ok(mut kernel) = Counters::hardware(CountedSide::Kernel) {
         by_side(runner, series, runs, &mut kernel);

@@ -104,13 +104,13 @@ mod tests {
 
     #[test]
     fn a_shell_command_runs_by_the_shell_of_the_measured_command() {
-        let own = |shell: &str, command: &str| Hook {
+        let by_shell = |shell: &str, command: &str| Hook {
             shell: Some(shell.to_owned()),
             ..hook(command, Duration::from_secs(20))
         };
-        assert_eq!(own("sh -u", "test \"$A$N\" = \"it's7\"").run_with("N", "7"), Ok(()));
-        assert!(own("sh -u", "echo $UNSET").run().is_err(), "the shell has its options");
-        assert!(own("/no/such/shell", "true").run().unwrap_err().contains("/no/such/shell"));
+        assert_eq!(by_shell("sh -u", "test \"$A$N\" = \"it's7\"").run_with("N", "7"), Ok(()));
+        assert!(by_shell("sh -u", "echo $UNSET").run().is_err(), "the shell has its options");
+        assert!(by_shell("/no/such/shell", "true").run().unwrap_err().contains("/no/such/shell"));
     }
 
     #[test]

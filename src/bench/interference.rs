@@ -23,19 +23,19 @@ const MIN_TICKS: u64 = 50;
 #[derive(Clone, Copy, Debug)]
 pub struct InterferenceWatch {
     processors: Option<ProcessorTime>,
-    own: Nanos,
+    ours: Nanos,
 }
 
 impl InterferenceWatch {
     pub fn begin() -> InterferenceWatch {
-        InterferenceWatch { processors: ProcessorTime::now(), own: own_processor_time() }
+        InterferenceWatch { processors: ProcessorTime::now(), ours: own_processor_time() }
     }
 
     /// The processor time used since the beginning.
     pub fn end(self) -> Interference {
         Interference {
             spent: self.processors.zip(ProcessorTime::now()).map(|(before, now)| now.since(before)),
-            own: own_processor_time().since(self.own).unwrap_or_default(),
+            ours: own_processor_time().since(self.ours).unwrap_or_default(),
         }
     }
 }
@@ -46,7 +46,7 @@ pub struct Interference {
     /// The time of all processors, used by all programs.
     spent: Option<ProcessorTime>,
     /// The time used by firstbyte and the programs that it measured.
-    own: Nanos,
+    ours: Nanos,
 }
 
 impl Interference {
@@ -54,15 +54,15 @@ impl Interference {
     pub fn warnings(self, machine: &Value) -> Vec<Warning> {
         let measurable = self.spent.filter(|spent| spent.all >= MIN_TICKS * spent.processors as u64);
         let others = match measurable {
-            Some(spent) => others(spent, self.own, rustix::param::clock_ticks_per_second()),
+            Some(spent) => others(spent, self.ours, rustix::param::clock_ticks_per_second()),
             None => warnings::load(machine),
         };
         others.into_iter().chain(self.spent.and_then(stolen)).collect()
     }
 }
 
-fn others(spent: ProcessorTime, own: Nanos, ticks_a_second: u64) -> Option<Warning> {
-    let own_ticks = own.as_f64() * ticks_a_second as f64 / 1e9;
+fn others(spent: ProcessorTime, ours: Nanos, ticks_a_second: u64) -> Option<Warning> {
+    let own_ticks = ours.as_f64() * ticks_a_second as f64 / 1e9;
     let processors = spent.processors;
     let others = (spent.busy as f64 - own_ticks) / spent.all.max(1) as f64 * processors as f64;
     (others > OTHERS).then(|| {

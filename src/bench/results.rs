@@ -84,22 +84,23 @@ pub fn merge(mut first: Document, second: Document) -> Document {
 
 /// The document of the runs that were made until now.
 pub fn document_so_far(header: &Document, series: &[Series], compared: &ComparedWith) -> Document {
-    let floor = series.iter().find(|own| compared.floor == Some(&*own.name) && !own.samples.is_empty());
-    let other = |index: Option<usize>, own: usize| {
-        index.filter(|index| *index != own).and_then(|index| series.get(index))
+    let floor =
+        series.iter().find(|program| compared.floor == Some(&*program.name) && !program.samples.is_empty());
+    let other = |index: Option<usize>, program: usize| {
+        index.filter(|index| *index != program).and_then(|index| series.get(index))
     };
     let mut document = header.clone();
 
-    for (index, own) in series.iter().enumerate() {
+    for (index, program) in series.iter().enumerate() {
         let context = Context {
-            cache: Some(cache(own)),
+            cache: Some(cache(program)),
             floor,
             threshold: compared.threshold,
             reference: other(compared.reference, index),
             baseline: other(compared.baseline, index),
             for_hyperfine: compared.for_hyperfine,
         };
-        match measurement(own, &context) {
+        match measurement(program, &context) {
             Ok(measurement) => document.results.push(measurement),
             Err(failed) => document.failed.push(failed),
         }
@@ -370,8 +371,9 @@ fn relative(series: &Series, reference: &Series) -> Vec<Relative> {
 }
 
 fn above(series: &Series, baseline: &Series) -> Vec<Above> {
-    let each = shared(series, baseline).into_iter().filter_map(|(of, own, theirs)| {
-        let mut differences: Vec<f64> = own.iter().zip(&theirs).map(|(own, theirs)| own - theirs).collect();
+    let each = shared(series, baseline).into_iter().filter_map(|(of, ours, theirs)| {
+        let mut differences: Vec<f64> =
+            ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs).collect();
         let interval = Bootstrap::default().median_interval(&differences)?;
         differences.sort_unstable_by(f64::total_cmp);
         let median = median(&differences)?;

@@ -108,8 +108,8 @@ mod tests {
         let usual = AtMost { max: 100, tolerance: None };
         assert_eq!(outcome(usual, 0.02, 102.0, None), BudgetOutcome::Tolerated);
         assert_eq!(outcome(usual, 0.02, 103.0, None), BudgetOutcome::Missed);
-        let own = AtMost { max: 100, tolerance: Some(0.0) };
-        assert_eq!(outcome(own, 0.02, 101.0, None), BudgetOutcome::Missed);
+        let limit = AtMost { max: 100, tolerance: Some(0.0) };
+        assert_eq!(outcome(limit, 0.02, 101.0, None), BudgetOutcome::Missed);
     }
 
     #[test]

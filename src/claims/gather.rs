@@ -46,30 +46,31 @@ pub fn level0_lacking(evidence: &mut ClaimEvidence, needs: &Needs, lack: &Lack) 
 /// Runs under one condition, interleaved.
 pub fn runs(evidence: &mut ClaimEvidence, needs: &Needs, state: RunState, series: &[Series]) {
     for quantity in needs.quantities() {
-        let Some(own) = program(quantity).and_then(|name| series.iter().find(|own| own.name == name)) else {
+        let Some(measured) =
+            program(quantity).and_then(|name| series.iter().find(|measured| measured.name == name))
+        else {
             continue;
         };
         let reading = match quantity {
-            Quantity::Time { span, state: asked, .. } if asked == state => times(own, span),
-            Quantity::Count { counted, .. } if state == RunState::Warm => counts(&own.counts, counted),
-            Quantity::Overhead(_) if state == RunState::Warm => {
-                overhead(own).map(|it| Reading::with_interval(it.ratio.ratio, it.ratio.low, it.ratio.high))
-            }
+            Quantity::Time { span, state: asked, .. } if asked == state => times(measured, span),
+            Quantity::Count { counted, .. } if state == RunState::Warm => counts(&measured.counts, counted),
+            Quantity::Overhead(_) if state == RunState::Warm => overhead(measured)
+                .map(|it| Reading::with_interval(it.ratio.ratio, it.ratio.low, it.ratio.high)),
             Quantity::FileSize(_) if state == RunState::Warm => {
-                own.file_size.map(|size| Reading::exact(size.0 as f64))
+                measured.file_size.map(|size| Reading::exact(size.0 as f64))
             }
             _ => continue,
         };
         match reading {
             Some(reading) => evidence.insert(quantity, reading),
-            None => evidence.lack(quantity, absent(own)),
+            None => evidence.lack(quantity, absent(measured)),
         }
     }
 }
 
 /// The events that were lost in all timed runs.
 pub fn lost_events(evidence: &mut ClaimEvidence, series: &[Series]) {
-    let lost: u64 = series.iter().map(|own| own.lost_events).sum();
+    let lost: u64 = series.iter().map(|measured| measured.lost_events).sum();
     evidence.insert(Quantity::LostEvents, Reading::exact(lost as f64));
 }
 

@@ -28,8 +28,8 @@ impl Needs {
     /// The programs that run under a condition. Counts, overheads and file sizes come from the warm runs.
     pub fn programs(&self, state: RunState) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
-            Quantity::Time { program, state: own, .. } => {
-                (own == state && !is_level0(program)).then_some(program)
+            Quantity::Time { program, state: stated, .. } => {
+                (stated == state && !is_level0(program)).then_some(program)
             }
             Quantity::Count { program, .. } | Quantity::Overhead(program) | Quantity::FileSize(program) => {
                 (state == RunState::Warm && !is_level0(program)).then_some(program)
@@ -135,9 +135,9 @@ mod tests {
     #[test]
     fn every_program_that_a_claim_names_exists() {
         let corpus = crate::corpus::Corpus::load(None).unwrap();
-        let own = claims::claim_programs::programs().unwrap();
+        let stated = claims::claim_programs::programs().unwrap();
         for name in Needs::of(&claims::all()).built() {
-            let known = corpus.find(name).is_some() || own.iter().any(|program| program.name() == name);
+            let known = corpus.find(name).is_some() || stated.iter().any(|program| program.name() == name);
             assert!(known, "{name}");
         }
     }

@@ -55,20 +55,20 @@ pub(super) fn exit(document: &Document) -> Exit {
 pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     plan.each_run.environment.clone().choose();
     export::check(&plan.exports)?;
-    let outputs = plan.benchmarks.iter().filter_map(|own| own.output.file.as_ref());
+    let outputs = plan.benchmarks.iter().filter_map(|benchmark| benchmark.output.file.as_ref());
     let mut used = plan.each_run.input.iter().chain(outputs);
     used.try_for_each(|file| export::refuse_overwrite(export::targets(&plan.exports), file))?;
     plan.caches.iter().flatten().try_for_each(|method| cold_runs::enter(*method))?;
     before_launching();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
 
-    let mut setups = plan.benchmarks.iter().filter_map(|own| own.setup.as_ref());
+    let mut setups = plan.benchmarks.iter().filter_map(|benchmark| benchmark.setup.as_ref());
     let document = setups.try_for_each(hooks::set_up).map_err(CommandError::program);
     let document = document.and_then(|()| measure(plan, chosen));
 
     // Also after a failure, because the effects of a setup must not remain.
     let before = interrupt::interrupted().is_some();
-    let cleanups = plan.benchmarks.iter().filter_map(|own| own.cleanup.as_ref());
+    let cleanups = plan.benchmarks.iter().filter_map(|benchmark| benchmark.cleanup.as_ref());
     let failed: Vec<_> = cleanups.filter_map(|hook| hooks::clean_up(hook).filter(|_| !before)).collect();
     let mut document = document?;
     document.failed.extend(failed);
@@ -97,11 +97,12 @@ fn measure(plan: &Plan, mut chosen: Chosen<Box<dyn Tracer>>) -> Result<Document,
 fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warning> {
     let by_ptrace = document.tool.backend.as_deref() == Some(Backend::Ptrace.name());
     let all = || plan.benchmarks.iter();
-    let rights = all()
-        .filter_map(|own| plan_warnings::of_rights(&own.name, &own.words, by_ptrace, plan.count_runs > 0));
+    let rights = all().filter_map(|benchmark| {
+        plan_warnings::of_rights(&benchmark.name, &benchmark.words, by_ptrace, plan.count_runs > 0)
+    });
     let interference = measured.interference.warnings(&document.machine);
     let counters = measured.no_counters.as_ref().map(plan_warnings::of_counters);
-    let outputs = all().filter_map(|own| plan_warnings::of_output(own.output.kind));
+    let outputs = all().filter_map(|benchmark| plan_warnings::of_output(benchmark.output.kind));
     let failures = plan_warnings::of_failures(&document.failed, plan.each_run.accepted());
     let metrics = plan_warnings::of_metrics(&plan.metrics);
     outputs.chain(metrics).chain(rights).chain(interference).chain(counters).chain(failures).collect()

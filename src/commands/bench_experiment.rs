@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The commands of a plan, with the page cache in one state.
 pub(super) fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
     Ok(Experiment {
-        entries: plan.benchmarks.iter().map(|own| entry(plan, own)).collect::<Result<_, _>>()?,
+        entries: plan.benchmarks.iter().map(|benchmark| entry(plan, benchmark)).collect::<Result<_, _>>()?,
         campaign: Campaign {
             aim: Aim::Time,
             limit: plan.limit,

@@ -41,7 +41,9 @@ fn check(plan: &Plan) -> Result<Exit, CommandError> {
 
 /// Takes programs out that do not exist, if others do: one misspelt name must not keep the others from being checked.
 fn without_missing(measuring: &mut bench_plan::Plan) -> Vec<Failed> {
-    let of = |own: &Benchmark| Command::new(&own.words).err().map(|error| failed(own, &error.to_string()));
+    let of = |benchmark: &Benchmark| {
+        Command::new(&benchmark.words).err().map(|error| failed(benchmark, &error.to_string()))
+    };
     let missing: Vec<Option<Failed>> = measuring.benchmarks.iter().map(of).collect();
     if missing.iter().all(Option::is_some) {
         return Vec::new();
@@ -51,11 +53,11 @@ fn without_missing(measuring: &mut bench_plan::Plan) -> Vec<Failed> {
     missing.into_iter().flatten().collect()
 }
 
-fn failed(own: &Benchmark, error: &str) -> Failed {
+fn failed(benchmark: &Benchmark, error: &str) -> Failed {
     let reason = error.lines().next().unwrap_or_default().to_owned();
     Failed {
-        name: own.name.clone(),
-        command: own.command.clone(),
+        name: benchmark.name.clone(),
+        command: benchmark.command.clone(),
         reason,
         cache: None,
         runs: 0,

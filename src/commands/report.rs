@@ -78,11 +78,11 @@ fn distinguish(sources: &mut [(String, PageSource)], machines: &[ProgramOnMachin
     }
     for (name, source) in sources {
         let PageSource::Programs(document) = source else { continue };
-        let own = |label: &str| format!("{label} ({})", stem(name));
+        let labelled = |label: &str| format!("{label} ({})", stem(name));
         for result in &mut document.results {
-            result.name = Some(own(result.label()));
+            result.name = Some(labelled(result.label()));
             for relative in &mut result.relative {
-                relative.reference = own(&relative.reference);
+                relative.reference = labelled(&relative.reference);
             }
         }
     }

@@ -66,7 +66,7 @@ fn exit(document: &ThroughputDocument, drawn: bool) -> Result<Exit, CommandError
 
 fn list(programs: &[Program]) -> String {
     let line = |program: &Program| format!("{:<20} {}\n", program.name(), program.manifest.description);
-    let own = [Design::ours("firstbyte".as_ref()), Design::wc_alone()];
-    let own = own.map(|design| format!("{:<20} {}\n", design.name, design.description));
-    programs.iter().map(line).chain(own).collect()
+    let ours = [Design::ours("firstbyte".as_ref()), Design::wc_alone()];
+    let ours = ours.map(|design| format!("{:<20} {}\n", design.name, design.description));
+    programs.iter().map(line).chain(ours).collect()
 }

@@ -51,11 +51,11 @@ pub fn by_machine<'d>(files: &[(&'d str, &'d Document)]) -> Vec<ProgramOnMachine
         }
     }
     let on_machines = |wanted| {
-        let own = |(machine, document): &(&'d str, &'d Document)| {
+        let found_in = |(machine, document): &(&'d str, &'d Document)| {
             let result = document.results.iter().find(|result| key(result) == wanted)?;
             Some(Found { machine, document, time: time(result)? })
         };
-        let found: Vec<Found> = files.iter().filter_map(own).collect();
+        let found: Vec<Found> = files.iter().filter_map(found_in).collect();
         (found.len() > 1).then(|| judged(title(&wanted), &found))?
     };
     keys.into_iter().filter_map(on_machines).collect()
@@ -79,10 +79,10 @@ fn time(result: &Measurement) -> Option<Distribution> {
 }
 
 fn judged(program: String, found: &[Found]) -> Option<ProgramOnMachines> {
-    let logarithms: Vec<f64> = found.iter().map(|own| own.time.median.max(1.0).ln()).collect();
+    let logarithms: Vec<f64> = found.iter().map(|one| one.time.median.max(1.0).ln()).collect();
     let scores = modified_z_scores(&logarithms)?;
-    let middle = crate::stats::median_of(&found.iter().map(|own| own.time.median).collect::<Vec<_>>())?;
-    let distance = |own: &Found| (own.time.median - middle).abs();
+    let middle = crate::stats::median_of(&found.iter().map(|one| one.time.median).collect::<Vec<_>>())?;
+    let distance = |one: &Found| (one.time.median - middle).abs();
     let typical = found.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
 
     let row = |(Found { machine, document, time }, score): (&Found, &f64)| {
@@ -100,17 +100,17 @@ fn judged(program: String, found: &[Found]) -> Option<ProgramOnMachines> {
 }
 
 /// The interval of its median lies outside those of most others.
-fn stands_apart<'d>(own: &Distribution, all: impl Iterator<Item = &'d Distribution>) -> bool {
+fn stands_apart<'d>(time: &Distribution, all: impl Iterator<Item = &'d Distribution>) -> bool {
     let (mut apart, mut number) = (0, 0);
     for other in all {
         number += 1;
-        apart += usize::from(own.low > other.high || own.high < other.low);
+        apart += usize::from(time.low > other.high || time.high < other.low);
     }
     2 * apart > number
 }
 
-fn facts(typical: &Document, own: &Document) -> Vec<ComparedFact> {
-    differing(typical, own).into_iter().chain(measured_differently(typical, own)).collect()
+fn facts(typical: &Document, document: &Document) -> Vec<ComparedFact> {
+    differing(typical, document).into_iter().chain(measured_differently(typical, document)).collect()
 }
 
 #[cfg(test)]

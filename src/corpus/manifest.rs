@@ -242,7 +242,7 @@ impl Manifest {
 
     /// Whether it supports an architecture.
     pub fn fits(&self, architecture: &str) -> bool {
-        self.architectures.is_empty() || self.architectures.iter().any(|own| own == architecture)
+        self.architectures.is_empty() || self.architectures.iter().any(|known| known == architecture)
     }
 
     fn check(&self) -> Result<(), String> {

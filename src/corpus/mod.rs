@@ -64,7 +64,7 @@ impl Program {
     }
 
     pub fn has_tag(&self, tag: &str) -> bool {
-        self.manifest.tags.iter().any(|own| own == tag)
+        self.manifest.tags.iter().any(|known| known == tag)
     }
 }
 
@@ -81,8 +81,8 @@ impl Corpus {
     pub fn load(extra: Option<&Path>) -> Result<Corpus, CorpusError> {
         let (mut programs, mut others) = (embedded::programs()?, Vec::new());
         if let Some(folder) = extra {
-            let (own, none) = folder::programs(folder)?;
-            programs.extend(own);
+            let (users, none) = folder::programs(folder)?;
+            programs.extend(users);
             others = none;
         }
         let mut seen = BTreeSet::new();

@@ -137,8 +137,8 @@ fn detached_tracefs() -> Result<OwnedFd, Refusal> {
 
 /// Asks about our own executable, which is resident, so that 0 pages would be wrong.
 fn cachestat() -> Result<(), Refusal> {
-    let own = rustix::fs::open("/proc/self/exe", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    match page_cache::cachestat(own)? {
+    let executable = rustix::fs::open("/proc/self/exe", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    match page_cache::cachestat(executable)? {
         0 => Err(Refusal { errno: None, text: "it finds no page of the running executable".to_owned() }),
         _ => Ok(()),
     }

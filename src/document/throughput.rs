@@ -152,8 +152,8 @@ impl Throughput {
     }
 }
 
-fn ratio(own: &[u64], baseline: &[u64]) -> Option<Ratio> {
+fn ratio(times: &[u64], baseline: &[u64]) -> Option<Ratio> {
     let float = |times: &[u64]| times.iter().map(|&ns| ns as f64).collect::<Vec<f64>>();
     let bootstrap = Bootstrap { resamples: 2000, confidence: 0.95, seed: 1 };
-    comparing::paired(&float(own), &float(baseline), bootstrap).map(Ratio::from)
+    comparing::paired(&float(times), &float(baseline), bootstrap).map(Ratio::from)
 }

@@ -66,9 +66,9 @@ fn fault(units: &Calibration) -> Option<f64> {
 fn relocations(inspection: &Inspection) -> (u64, u64) {
     let libraries = inspection.libraries.iter().filter_map(|library| library.elf.as_ref());
     libraries.chain(&inspection.elf).fold((0, 0), |(relative, symbolic), elf| {
-        let own = &elf.relocations;
+        let relocations = &elf.relocations;
         let bound_now = elf.dynamic.as_ref().is_some_and(|dynamic| dynamic.bind_now);
-        let jumps = if bound_now { own.jump_slot } else { 0 };
-        (relative + own.relative, symbolic + own.symbolic + jumps)
+        let jumps = if bound_now { relocations.jump_slot } else { 0 };
+        (relative + relocations.relative, symbolic + relocations.symbolic + jumps)
     })
 }

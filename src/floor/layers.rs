@@ -158,8 +158,8 @@ impl<'f> Layers<'f> {
 
         let itself = self.benchmark("command", command.rung().spawn(How::Vfork));
         let kind = ExecutableKind::of(&command.executable);
-        let own = if kind.script.is_some() { "the script's own work" } else { kind.own_work() };
-        self.add(COMMAND, own, itself);
+        let work = if kind.script.is_some() { "the script's own work" } else { kind.own_work() };
+        self.add(COMMAND, work, itself);
 
         if let Some(argv) = kind.script.as_ref() {
             let spawn = SpawnedProgram::new(Path::new(&argv[0]), argv)

@@ -150,7 +150,7 @@ impl Chain<'_, '_> {
         reached: &Reached,
         launched: launcher::Launched,
     ) -> Result<Option<Launch>, InspectError> {
-        let mut own = self.started(reached)?;
+        let mut started = self.started(reached)?;
         let environment =
             launched.changes.iter().fold(self.surroundings.environment.clone(), launcher::changed);
         self.surroundings.environment = environment;
@@ -161,12 +161,12 @@ impl Chain<'_, '_> {
             self.surroundings.in_path(&name)
         };
         let path = reached.path.clone();
-        if let Some(prediction) = own.prediction.take() {
+        if let Some(prediction) = started.prediction.take() {
             self.launched.push((path.clone(), prediction.before_exec(failed_execs)));
         }
         let shown = format!("`{}` finds no program `{name}`", path.display());
         self.inspection.launchers.push(Launcher { path, starts: name, failed_execs });
-        self.inspection.problems.append(&mut own.problems);
+        self.inspection.problems.append(&mut started.problems);
 
         let next = found.filter(|found| self.surroundings.files.facts(found).is_some());
         if next.is_none() {

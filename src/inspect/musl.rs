@@ -71,7 +71,7 @@ impl Course<'_> {
     fn run(&mut self, path: &Path, preload: &str) {
         let mut known: HashSet<String> = HashSet::new();
         let program = self.object(path, self.program.clone(), &[]);
-        let own = own_protection(&program.elf);
+        let protection = own_protection(&program.elf);
         let mut pending = VecDeque::new();
         for name in preload.split([' ', ':']).filter(|name| !name.is_empty()) {
             pending.extend(self.add(&program, name, Some("LD_PRELOAD"), &mut known));
@@ -92,15 +92,15 @@ impl Course<'_> {
         }
         let names_origin =
             self.program.rpath().or_else(|| self.program.runpath()).is_some_and(|list| list.contains('$'));
-        self.loading.own_calls += own + u64::from(names_origin);
+        self.loading.own_calls += protection + u64::from(names_origin);
     }
 
     fn object(&self, path: &Path, elf: Elf, inherited: &[String]) -> Object {
         let list = elf.runpath().or_else(|| elf.rpath()).unwrap_or("");
         let real = self.surroundings.files.real_path(path).unwrap_or_else(|| path.to_owned());
         let origin = real.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
-        let own = list.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin);
-        let folders = split(&own).into_iter().chain(inherited.iter().cloned()).collect();
+        let list = list.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin);
+        let folders = split(&list).into_iter().chain(inherited.iter().cloned()).collect();
         Object { path: path.to_owned(), elf, folders }
     }
 
@@ -127,7 +127,8 @@ impl Course<'_> {
             tried: Vec::new(),
             elf: None,
         };
-        if OWN_NAMES.contains(&name) || Path::new(self.interpreter).file_name().is_some_and(|own| own == name)
+        if OWN_NAMES.contains(&name)
+            || Path::new(self.interpreter).file_name().is_some_and(|name_of_file| name_of_file == name)
         {
             library.path = Some(PathBuf::from(self.interpreter));
             library.found_by = Some(THE_LOADER);

@@ -56,12 +56,15 @@ impl Prediction {
         if is_script {
             self.unsure("what the script makes its interpreter do is not counted");
         }
-        for (at, (path, own)) in launched.iter().enumerate() {
+        for (at, (path, prediction)) in launched.iter().enumerate() {
             let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
             let name = format!("`{file}`, with its attempts to execute");
-            self.parts.insert(at, Part { name, syscalls: own.syscalls, page_faults: own.page_faults });
-            self.syscalls = self.syscalls.saturating_add(own.syscalls);
-            self.page_faults = self.page_faults.saturating_add(own.page_faults);
+            self.parts.insert(
+                at,
+                Part { name, syscalls: prediction.syscalls, page_faults: prediction.page_faults },
+            );
+            self.syscalls = self.syscalls.saturating_add(prediction.syscalls);
+            self.page_faults = self.page_faults.saturating_add(prediction.page_faults);
         }
         self
     }
@@ -122,9 +125,9 @@ fn finished(parts: Parts, started: &Started<'_>) -> Prediction {
     let mut chosen = |faults: Faults| {
         all_sixteenths = all_sixteenths.saturating_add(faults.sixteenths());
         let rounded = all_sixteenths.saturating_add(AROUND / 2) / AROUND;
-        let own = rounded - before;
+        let mean = rounded - before;
         before = rounded;
-        if is_minimum { faults.least } else { own }
+        if is_minimum { faults.least } else { mean }
     };
     let part = |(name, syscalls, faults)| Part { name, syscalls, page_faults: chosen(faults) };
     let parts: Vec<Part> = all.into_iter().map(part).collect();

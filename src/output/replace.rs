@@ -110,8 +110,9 @@ impl<'e> Fresh<'e> {
     fn take_over(mut self) -> io::Result<()> {
         let folder = &self.entry.folder;
         if self.name.is_none() {
-            let own = name_of(&self.file);
-            let linked = with_new_name(|name| linkat(CWD, &own, folder, name, AtFlags::SYMLINK_FOLLOW))?;
+            let open_file = name_of(&self.file);
+            let linked =
+                with_new_name(|name| linkat(CWD, &open_file, folder, name, AtFlags::SYMLINK_FOLLOW))?;
             self.name = Some(linked.1);
         }
         if let Some(name) = &self.name {

@@ -121,11 +121,13 @@ mod tests {
     fn every_value_lies_in_its_bucket_and_near_its_middle() {
         let values = (0..2000).chain((11..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]));
         for value in values.chain([u64::MAX]) {
-            let own = bucket(value);
-            assert!(lowest(own) <= value, "{value}");
-            assert!(value == u64::MAX || bucket(value + 1) == own || lowest(bucket(value + 1)) == value + 1);
-            assert_eq!(middle_of(lowest(own)), middle(own));
-            assert!(middle(own).abs_diff(value) <= value / 64, "{value}: {}", middle(own));
+            let number = bucket(value);
+            assert!(lowest(number) <= value, "{value}");
+            assert!(
+                value == u64::MAX || bucket(value + 1) == number || lowest(bucket(value + 1)) == value + 1
+            );
+            assert_eq!(middle_of(lowest(number)), middle(number));
+            assert!(middle(number).abs_diff(value) <= value / 64, "{value}: {}", middle(number));
         }
     }
 

@@ -81,7 +81,7 @@ impl ThroughputPlan {
     }
 
     fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || name == BASELINE || self.only.iter().any(|own| own == name)
+        self.only.is_empty() || name == BASELINE || self.only.iter().any(|design| design == name)
     }
 
     /// The designs that this machine can build, and those that it cannot.
@@ -104,8 +104,8 @@ impl ThroughputPlan {
         }
 
         let firstbyte = std::env::current_exe().map_err(ExperimentError::machine)?;
-        let own = [Design::ours(&firstbyte), Design::wc_alone()];
-        designs.extend(own.into_iter().filter(|own| self.wants(&own.name)));
+        let design = [Design::ours(&firstbyte), Design::wc_alone()];
+        designs.extend(design.into_iter().filter(|design| self.wants(&design.name)));
         Ok((designs, skipped))
     }
 

@@ -216,9 +216,9 @@ mod tests {
     #[test]
     fn a_program_whose_path_is_that_of_the_others_has_a_row_of_its_own() {
         let mut programs = Programs::new(Memory::new(PROGRAM + OTHERS.len() as u64));
-        let own = execute(&mut programs, OTHERS, &HashSet::new());
-        let all = HashSet::from([own]);
+        let row = execute(&mut programs, OTHERS, &HashSet::new());
+        let all = HashSet::from([row]);
         execute(&mut programs, "/0001", &all);
-        assert_eq!((programs.get(own).execs, programs.others().unwrap().execs), (1, 1));
+        assert_eq!((programs.get(row).execs, programs.others().unwrap().execs), (1, 1));
     }
 }

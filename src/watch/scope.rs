@@ -33,17 +33,17 @@ pub fn control_group(path: &Path) -> Result<ControlGroup, String> {
     let below = path.strip_prefix(&root).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
     let folder = root.join(below);
 
-    let id = |folder: &Path| fs::metadata(folder).map(|found| found.ino());
-    let own = id(&folder).map_err(|error| {
+    let inode = |folder: &Path| fs::metadata(folder).map(|found| found.ino());
+    let id = inode(&folder).map_err(|error| {
         format!("there is no control group `{shown}`: {error}\nhelp: `systemd-cgls` lists them, and /proc/PID/cgroup has that of a process")
     })?;
-    if id(&root).ok() != Some(ROOT) {
+    if inode(&root).ok() != Some(ROOT) {
         return Err(format!(
             "the place of `{shown}` in the hierarchy is not known in this container\nhelp: run firstbyte on the host"
         ));
     }
     let level = u32::try_from(below.components().count()).unwrap_or(u32::MAX);
-    Ok(ControlGroup { id: own, level })
+    Ok(ControlGroup { id, level })
 }
 
 /// Where the unified hierarchy is mounted: the fifth field of a line whose first field after the dash is the type

@@ -186,9 +186,9 @@ fn check_writers(root: &Path, kind: &str) -> io::Result<()> {
     let folder = root.join(kind);
     // in a folder such as `/tmp` nobody can exchange a folder of ours, but anybody could have created it
     let is_shared = fs::metadata(root)?.mode() & 0o1002 == 0o1002;
-    let own = [fs::symlink_metadata(&folder)?, fs::metadata(&folder)?];
+    let metadata = [fs::symlink_metadata(&folder)?, fs::metadata(&folder)?];
     let root = (!is_shared).then(|| fs::metadata(root)).transpose()?;
-    own.iter().chain(&root).try_for_each(check_writers_of)
+    metadata.iter().chain(&root).try_for_each(check_writers_of)
 }
 
 fn check_writers_of(found: &Metadata) -> io::Result<()> {
@@ -337,7 +337,9 @@ mod tests {
     #[test]
     fn the_first_variable_that_is_set_determines_the_folder() {
         let root = |set: &[(&str, &str)]| {
-            root_of_user(|name| set.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).into()))
+            root_of_user(|name| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into())
+            })
         };
         let all = [("FIRSTBYTE_CACHE", "/f"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")];
         assert_eq!(root(&all), Some("/f".into()));

@@ -154,8 +154,8 @@ impl Confinement {
 
 /// The command that gives the running executable the capabilities that the bpf backend needs (`capabilities(7)`).
 pub fn grant() -> String {
-    let own = std::env::current_exe().ok();
-    let path = own.as_ref().map_or("firstbyte".into(), |path| path.to_string_lossy());
+    let executable = std::env::current_exe().ok();
+    let path = executable.as_ref().map_or("firstbyte".into(), |path| path.to_string_lossy());
     format!("sudo setcap cap_bpf,cap_perfmon=ep {}", shell_words::quote(&path))
 }
 

@@ -128,8 +128,8 @@ impl Files<'_> {
 /// The value of a `key : value` line.
 fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
-        let (own, value) = line.split_once(':')?;
-        (own.trim() == key).then_some(value.trim())
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then_some(value.trim())
     })
 }
 

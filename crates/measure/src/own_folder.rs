@@ -151,9 +151,9 @@ mod tests {
 
         let _alive = locked(&of("run-aliveX")).unwrap().unwrap();
         let before = names(parent.path());
-        let own = OwnFolder::new(parent.path(), "run-").unwrap();
-        assert!(own.path().exists());
-        drop(own);
+        let folder = OwnFolder::new(parent.path(), "run-").unwrap();
+        assert!(folder.path().exists());
+        drop(folder);
         let kept: Vec<_> = before.into_iter().filter(|name| name != "run-deadXX").collect();
         assert_eq!(names(parent.path()), kept);
         assert!(of("other/file").exists());

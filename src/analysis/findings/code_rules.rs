@@ -14,7 +14,7 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
     let function = functions.iter().find(|function| function.frame.function.is_some())?;
     let name = function.frame.function.as_deref()?;
     let says_nothing = executes_cpuid(run, name) || interprets(name);
-    if !noteworthy(Nanos::rounded(function.own.time), run.account, 10) || says_nothing {
+    if !noteworthy(Nanos::rounded(function.self_time.time), run.account, 10) || says_nothing {
         return None;
     }
     let of = if functions.first().is_some_and(|first| first.frame.function.is_none()) {
@@ -26,7 +26,7 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
         "The function `{name}` of `{}` takes the most time of {of}, by samples. `--export-folded` shows who calls it.",
         function.frame.file()
     );
-    Some(Finding::new("hottest-function", Nanos(0), text).about(name).sampled(function.own))
+    Some(Finding::new("hottest-function", Nanos(0), text).about(name).sampled(function.self_time))
 }
 
 /// Functions in which an interpreter executes its programs, whatever these do.
@@ -129,8 +129,8 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
 fn unnamed_part(run: &Evidence, cost: Nanos) -> Option<String> {
     let functions = &run.user_code?.divided.functions;
     let nameless = functions.iter().filter(|function| function.frame.function.is_none());
-    let most = nameless.max_by(|a, b| a.own.time.total_cmp(&b.own.time))?;
-    let (file, time) = (most.frame.file(), Nanos::rounded(most.own.time));
+    let most = nameless.max_by(|a, b| a.self_time.time.total_cmp(&b.self_time.time))?;
+    let (file, time) = (most.frame.file(), Nanos::rounded(most.self_time.time));
     let text =
         format!(" Functions of `{file}` without names take {time}: its debug symbols would name them.");
     (time.0 * 4 >= cost.0 && &*most.frame.module != GENERATED).then_some(text)
@@ -193,11 +193,13 @@ fn native_part(nodes: &[Node], root: usize) -> Option<(String, Nanos)> {
 
     let mut times: BTreeMap<&str, (f64, Reverse<usize>)> = BTreeMap::new();
     for index in (0..nodes.len()).filter(is_inside) {
-        let Some(own) = name(index).filter(|own| !call_it.contains(own) && !interprets(own)) else {
+        let Some(function) =
+            name(index).filter(|name_of_it| !call_it.contains(name_of_it) && !interprets(name_of_it))
+        else {
             continue;
         };
-        if callers(index).all(|caller| name(caller) != Some(own)) {
-            times.entry(own).or_insert((0.0, Reverse(index))).0 += nodes[index].time;
+        if callers(index).all(|caller| name(caller) != Some(function)) {
+            times.entry(function).or_insert((0.0, Reverse(index))).0 += nodes[index].time;
         }
     }
     let (name, (time, _)) =
@@ -235,7 +237,7 @@ pub(super) fn garbage_collection(run: &Evidence) -> Option<Finding> {
 /// Code that the programs generate while they run. Files contain the interpreters of most languages, but not that of Java.
 pub(super) fn generated_code(run: &Evidence) -> Option<Finding> {
     let module = run.user_code?.divided.modules.iter().find(|module| &*module.module == GENERATED)?;
-    if !noteworthy(Nanos::rounded(module.own.time), run.account, 10) {
+    if !noteworthy(Nanos::rounded(module.self_time.time), run.account, 10) {
         return None;
     }
     let is_java = |load: &&Load| load.runtime == EXECUTABLE && load.unit.starts_with("java");
@@ -247,5 +249,5 @@ pub(super) fn generated_code(run: &Evidence) -> Option<Finding> {
         "Code that is generated while the program runs, as by a just-in-time compiler, takes this long, by samples. It is \
          generated again at every start."
     };
-    Some(Finding::new("generated-code", Nanos(0), text.to_owned()).sampled(module.own))
+    Some(Finding::new("generated-code", Nanos(0), text.to_owned()).sampled(module.self_time))
 }

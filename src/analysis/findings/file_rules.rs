@@ -32,7 +32,7 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     }
 
     let path = load.path();
-    let programs = Nanos(load.total.0 - load.own.0);
+    let programs = Nanos(load.total.0 - load.self_time.0);
     let nested =
         if programs.0 > 0 { format!(", {programs} of it in what it starts or reads") } else { String::new() };
     let variables = variables_with(path, run);
@@ -113,8 +113,8 @@ fn variables_with(path: &str, run: &Evidence) -> Vec<String> {
     // several runtimes have a variable for the same file: that of a program which takes part is meant
     let executables = || run.loads.iter().filter(|load| load.runtime == EXECUTABLE);
     let meant = |name: &&String| executables().any(|program| name.starts_with(&program.unit.to_uppercase()));
-    let own: Vec<String> = names.iter().filter(meant).cloned().collect();
-    if own.is_empty() { names } else { own }
+    let chosen: Vec<String> = names.iter().filter(meant).cloned().collect();
+    if chosen.is_empty() { names } else { chosen }
 }
 
 /// A program that was started, and how often.
@@ -155,10 +155,10 @@ fn started(loads: &[Load]) -> BTreeMap<&str, Started<'_>> {
         if load.runtime != EXECUTABLE || load.depth == 0 {
             continue;
         }
-        let own = without_programs(&loads[index..]);
+        let time = without_programs(&loads[index..]);
         if let Some((_, name)) = outside {
             let nested = programs.entry(name).or_default().nested.entry(&load.unit).or_default();
-            *nested = *nested + own;
+            *nested = *nested + time;
         } else {
             outside = Some((load.depth, &load.unit));
             let program = programs.entry(&load.unit).or_default();
@@ -218,7 +218,7 @@ pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
         return None;
     }
 
-    let cost: Nanos = sources.iter().map(|load| load.own).sum();
+    let cost: Nanos = sources.iter().map(|load| load.self_time).sum();
     let folder =
         sources[0].file.as_deref().and_then(|path| path.rsplit_once('/')).map_or(".", |(folder, _)| folder);
     let text = format!(
@@ -277,7 +277,7 @@ mod tests {
                 runtime,
                 unit: path.rsplit('/').next().unwrap_or_default().to_owned(),
                 file: Some(path.into()),
-                own: Nanos(1),
+                self_time: Nanos(1),
                 total: Nanos(1),
                 depth: 1,
             };

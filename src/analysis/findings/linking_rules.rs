@@ -45,7 +45,7 @@ fn longest_libraries(loads: &[Load]) -> String {
     let mut libraries: BTreeMap<&str, Nanos> = BTreeMap::new();
     for load in loads.iter().filter(|load| load.runtime == LIBRARY) {
         let time = libraries.entry(&load.unit).or_default();
-        *time = *time + load.own;
+        *time = *time + load.self_time;
     }
     let mut libraries: Vec<(&str, Nanos)> = libraries.into_iter().collect();
     libraries.sort_by_key(|(_, time)| Reverse(*time));
@@ -93,14 +93,14 @@ pub(super) fn unused_libraries(run: &Evidence) -> Option<Finding> {
         |path: &str| run.linked.iter().any(|it| it.is_idle && *it.path == *path && !sampled.contains(path));
     let mut unused: Vec<&Load> =
         run.loads.iter().filter(|load| load.runtime == LIBRARY && idle(load.path())).collect();
-    unused.sort_by_key(|load| Reverse(load.own));
-    let cost: Nanos = unused.iter().map(|load| load.own).sum();
+    unused.sort_by_key(|load| Reverse(load.self_time));
+    let cost: Nanos = unused.iter().map(|load| load.self_time).sum();
     if !noteworthy(cost, run.account, 2) {
         return None;
     }
 
     let longest: Vec<String> =
-        unused.iter().take(4).map(|load| format!("`{}` {}", load.unit, load.own)).collect();
+        unused.iter().take(4).map(|load| format!("`{}` {}", load.unit, load.self_time)).collect();
     let observed = if run.user_code.is_some() { "page faults and samples" } else { "page faults" };
     let text = format!(
         "ld.so maps and relocates {} large {} of which no code runs besides {} initialisation, as far as {observed} show: {}. \

@@ -60,7 +60,7 @@ pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
         let library = name.contains(".so") && !name.starts_with("libc.") && !name.starts_with("ld-");
         if library && !executables.contains(&&**path) {
             let entry = libraries.entry(name).or_default();
-            *entry = (entry.0 + 1, entry.1 + step.own);
+            *entry = (entry.0 + 1, entry.1 + step.self_time);
         }
     }
 
@@ -107,23 +107,23 @@ pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) ->
     let begin = steps.iter().position(|step| matches!(step.what, What::Call { .. } | What::User))?;
     let early = steps.iter().enumerate().skip(begin).take_while(|(_, step)| !opens_or_writes(&step.what));
     let code = early.filter(|(_, step)| step.what == What::User);
-    let all: Nanos = code.clone().map(|(_, step)| step.own).sum();
+    let all: Nanos = code.clone().map(|(_, step)| step.self_time).sum();
     if all < Nanos(cost.0 / 2) {
         return None; // there is not enough time for them in this run; `unplaced` says so
     }
 
-    let (index, longest) = code.max_by_key(|(_, step)| step.own)?;
+    let (index, longest) = code.max_by_key(|(_, step)| step.self_time)?;
     let neighbour = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.what.title());
     let before = neighbour(index.checked_sub(1)).unwrap_or_default();
     let after = neighbour(Some(index + 1)).unwrap_or_default();
     let cost = cost.min(all);
-    let mostly = if longest.own >= Nanos(cost.0 / 2) { "mostly" } else { "some of it" };
+    let mostly = if longest.self_time >= Nanos(cost.0 / 2) { "mostly" } else { "some of it" };
 
     let text = format!(
         "{executed} CPUID instructions (counted) trap on this virtual machine, {each} each. Together they take about \
          {cost}, {mostly} between `{before}` and `{after}`, which lasts {}. glibc executes them at every start to choose \
          its string functions.",
-        longest.own
+        longest.self_time
     );
     Some(Finding::new("cpuid", cost, text))
 }

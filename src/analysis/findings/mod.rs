@@ -223,8 +223,10 @@ fn found(rule: Rule, evidence: &Evidence, summary: &Summary) -> Option<Finding> 
         return Some(finding);
     }
     let of_run = |(account, loads): &(Account, Vec<Load>)| {
-        let own = rule(&Evidence { account, loads, ..*evidence });
-        own.filter(|own| own.subject == finding.subject).map(|own| share(own.cost, account))
+        let similar = rule(&Evidence { account, loads, ..*evidence });
+        similar
+            .filter(|similar| similar.subject == finding.subject)
+            .map(|similar| share(similar.cost, account))
     };
     let others = summary.others.iter().filter_map(of_run);
     let shares = sorted(&others.chain([share(finding.cost, evidence.account)]).collect::<Vec<f64>>())?;
@@ -253,7 +255,7 @@ pub fn note(summary: &Summary, machine: &MachineFacts) -> Option<String> {
 
 /// The sum of the own times of some steps.
 fn cost<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Nanos {
-    steps.into_iter().map(|step| step.own).sum()
+    steps.into_iter().map(|step| step.self_time).sum()
 }
 
 /// The role of a step's code: the code that ran, made the call or touched the page.

@@ -38,7 +38,7 @@ const LANGUAGES: [&str; 8] = ["lua", "perl", "perl5", "pypy", "python", "ruby", 
 /// until its first byte, so how long the module itself takes is not known.
 pub(super) fn modules(run: &Evidence) -> Option<Finding> {
     let modules: Vec<&Load> = of_programs(run).into_iter().flat_map(but_the_last).collect();
-    let cost: Nanos = modules.iter().map(|load| load.own).sum();
+    let cost: Nanos = modules.iter().map(|load| load.self_time).sum();
     if modules.len() < MIN_MODULES || !noteworthy(cost, run.account, 5) {
         return None;
     }
@@ -46,7 +46,7 @@ pub(super) fn modules(run: &Evidence) -> Option<Finding> {
     let mut packages: BTreeMap<&str, (usize, Nanos)> = BTreeMap::new();
     for module in &modules {
         let package = packages.entry(package(module.path())).or_default();
-        *package = (package.0 + 1, package.1 + module.own);
+        *package = (package.0 + 1, package.1 + module.self_time);
     }
     let mut packages: Vec<(&str, (usize, Nanos))> = packages.into_iter().collect();
     packages.sort_by_key(|(_, (_, time))| Reverse(*time));

@@ -35,16 +35,16 @@ pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
 
 /// How long the tracee itself worked before an instant, and how long others did for which it waited.
 fn until(account: &Account, end: Nanos) -> (Nanos, Nanos) {
-    let (mut own, mut others) = (Nanos(0), Nanos(0));
+    let (mut ours, mut others) = (Nanos(0), Nanos(0));
     for piece in account.path.iter().filter(|piece| piece.from < end) {
         let piece = PathPiece { to: piece.to.min(end), ..*piece };
         for step in piece_steps(&account.threads[piece.thread], &piece) {
             let waits = matches!(step.what, What::Off(Reason::For(Wait::Child | Wait::Vfork)));
-            let time = if piece.pid == account.root && !waits { &mut own } else { &mut others };
-            *time = *time + step.own;
+            let time = if piece.pid == account.root && !waits { &mut ours } else { &mut others };
+            *time = *time + step.self_time;
         }
     }
-    (own, others)
+    (ours, others)
 }
 
 /// Pages that had to be read from disk.
@@ -105,13 +105,13 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
             What::Call { name, .. } if !waits_are_seen && is_wait_alone(step) => {
                 let reason = Reason::of_call(name);
                 let end = if End::of(reason, step) == End::Timeout { End::Timeout } else { End::Unseen };
-                waits.entry((reason, end)).or_default().add(step.own, Some(step));
+                waits.entry((reason, end)).or_default().add(step.self_time, Some(step));
             }
             What::Call { .. } => call = Some(step),
             What::Off(reason) if !is_explained(*reason) => {
                 let around = call.filter(|call| step.start < call.start + call.elapsed);
                 let end = around.map_or(End::Unknown, |call| End::of(*reason, call));
-                waits.entry((*reason, end)).or_default().add(step.own, around);
+                waits.entry((*reason, end)).or_default().add(step.self_time, around);
             }
             _ => {}
         }
@@ -273,14 +273,14 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
             continue;
         }
         let calls = all.entry(name).or_default();
-        (calls.count, calls.time) = (calls.count + 1, calls.time + step.own);
+        (calls.count, calls.time) = (calls.count + 1, calls.time + step.self_time);
         if *failed || !waits_are_seen && is_wait_alone(step) {
             continue;
         }
-        calls.useful = calls.useful + step.own;
+        calls.useful = calls.useful + step.self_time;
         if let Some(file) = file {
             let time = calls.files.entry(file).or_default();
-            *time = *time + step.own;
+            *time = *time + step.self_time;
         }
     }
     let (name, calls) = all.into_iter().max_by_key(|(_, calls)| calls.time)?;

@@ -13,7 +13,7 @@ const SOON: Nanos = Nanos(500_000);
 pub(super) fn is_taken(step: &Step) -> bool {
     match step.what {
         What::Off(Reason::Preempted) => true,
-        What::Off(Reason::Runnable | Reason::Created) => step.own >= SOON,
+        What::Off(Reason::Runnable | Reason::Created) => step.self_time >= SOON,
         _ => false,
     }
 }
@@ -30,7 +30,7 @@ pub(super) fn preempted(account: &Account) -> Option<Finding> {
 
 /// The program's own threads had the processor while the one that matters could have run.
 pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
-    let AllTaken { own: Taken { time, times: count }, other_processes, .. } = taken(account);
+    let AllTaken { ours: Taken { time, times: count }, other_processes, .. } = taken(account);
     let (who, remedy) = if other_processes {
         ("processes", "fewer processes at the same time")
     } else {
@@ -47,7 +47,7 @@ pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
 /// The times of the path in which a thread could have run, but another one had the processor.
 #[derive(Default)]
 struct AllTaken {
-    own: Taken,
+    ours: Taken,
     others: Taken,
     /// Some of the program's threads that had the processor belong to another process than the one that waited for it.
     other_processes: bool,
@@ -70,17 +70,17 @@ fn taken(account: &Account) -> AllTaken {
     let turns = Turns::of(account);
     let mut all = AllTaken::default();
     for step in account.steps.iter().filter(|step| is_taken(step)) {
-        let mut own = 0;
+        let mut ours = 0;
         if let Some((piece, whole)) = whole(account, step) {
             let [until, from] = turns.beside(whole);
             let end = step.start + step.elapsed;
             let before = until.min(end).0.saturating_sub(step.start.0);
             let after = end.0.saturating_sub(from.max(step.start).0);
-            own = (before + after).min(step.own.0);
-            all.other_processes |= own > 0 && turns.is_of_another_process(whole, piece.pid);
+            ours = (before + after).min(step.self_time.0);
+            all.other_processes |= ours > 0 && turns.is_of_another_process(whole, piece.pid);
         }
-        all.own.add(own);
-        all.others.add(step.own.0 - own);
+        all.ours.add(ours);
+        all.others.add(step.self_time.0 - ours);
     }
     all
 }
@@ -152,7 +152,8 @@ impl Turns {
 fn whole<'a>(account: &'a Account, step: &Step) -> Option<(&'a PathPiece, &'a Step)> {
     let piece = account.path.iter().find(|piece| (piece.from..piece.to).contains(&step.start))?;
     let steps = &account.threads.get(piece.thread)?.steps;
-    let holds =
-        |own: &&Step| own.what == step.what && (own.start..own.start + own.elapsed).contains(&step.start);
-    steps.iter().find(holds).map(|own| (piece, own))
+    let holds = |call: &&Step| {
+        call.what == step.what && (call.start..call.start + call.elapsed).contains(&step.start)
+    };
+    steps.iter().find(holds).map(|call| (piece, call))
 }

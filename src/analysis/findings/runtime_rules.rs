@@ -247,7 +247,7 @@ fn is_path_file(path: &str) -> bool {
 pub(super) fn java_classes(run: &Evidence) -> Option<Finding> {
     let classes = run.loads.iter().filter(|load| load.runtime == JAVA_CLASSES);
     let parsed: Vec<&Load> = classes.filter(|load| !load.path().starts_with(ARCHIVE)).collect();
-    let cost: Nanos = parsed.iter().map(|load| load.own).sum();
+    let cost: Nanos = parsed.iter().map(|load| load.self_time).sum();
     let text = format!(
         "Java finds, parses and verifies {} classes that are in no class-data archive. An archive saves most of this time: \
          `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and `java -XX:SharedArchiveFile=app.jsa …` uses it.",

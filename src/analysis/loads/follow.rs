@@ -21,7 +21,7 @@ pub(super) enum LoadOrigin {
 pub(super) struct Row {
     pub(super) origin: LoadOrigin,
     pub(super) path: Arc<str>,
-    pub(super) own: Nanos,
+    pub(super) self_time: Nanos,
     /// The place of the load around it, which is before this one.
     pub(super) around: Option<usize>,
     /// The place of the executable of its process.
@@ -103,7 +103,7 @@ impl Follower<'_> {
             }
             _ => {}
         }
-        process.pending = process.pending + step.own;
+        process.pending = process.pending + step.self_time;
         if let What::Call { name, file: Some(path), failed: false, .. } = &step.what
             && role(&step.what) == Some(Role::Loader)
         {
@@ -162,7 +162,7 @@ impl Follower<'_> {
             "close" if process.mapped.is_some() => self.flush(process),
             "mprotect" => {
                 let Some(row) = process.known.get(path) else { return };
-                self.rows[*row].own = self.rows[*row].own + std::mem::take(&mut process.pending);
+                self.rows[*row].self_time = self.rows[*row].self_time + std::mem::take(&mut process.pending);
                 process.mapped = None;
             }
             _ => {}
@@ -177,15 +177,15 @@ impl Follower<'_> {
         let nested = origin == LoadOrigin::File && !is_code(path, &process.interpreter, None);
         let around = Some(if nested { process.code } else { process.executable });
         let program = process.executable;
-        self.rows.push(Row { origin, path: Arc::clone(path), own: Nanos(0), around, program });
+        self.rows.push(Row { origin, path: Arc::clone(path), self_time: Nanos(0), around, program });
         process.known.insert(Arc::clone(path), self.rows.len() - 1);
         self.rows.len() - 1
     }
 
     /// Gives the time since the last boundary to the current load.
     fn flush(&mut self, process: &mut LoadingProcess) {
-        let own = &mut self.rows[process.current()].own;
-        *own = *own + std::mem::take(&mut process.pending);
+        let self_time = &mut self.rows[process.current()].self_time;
+        *self_time = *self_time + std::mem::take(&mut process.pending);
     }
 
     /// What a process executes is a load. Programs that a process executes one after another stand side by side.
@@ -202,7 +202,13 @@ impl Follower<'_> {
         let path = Arc::clone(path);
         let executed = self.account.execution(pid, at).map_or(&path, |execution| &execution.executed);
         let executed = Arc::clone(executed);
-        self.rows.push(Row { origin: LoadOrigin::Executable, path, own: Nanos(0), around, program: row });
+        self.rows.push(Row {
+            origin: LoadOrigin::Executable,
+            path,
+            self_time: Nanos(0),
+            around,
+            program: row,
+        });
         LoadingProcess::executes(row, executed)
     }
 
@@ -221,8 +227,8 @@ impl Follower<'_> {
         let path: Arc<str> = first.map_or_else(|| "".into(), |exec| Arc::clone(&exec.path));
         let executed = first.map_or_else(|| Arc::clone(&path), |exec| Arc::clone(&exec.executed));
         if self.rows.is_empty() {
-            let (own, around, program) = (Nanos(0), None, 0);
-            self.rows.push(Row { origin: LoadOrigin::Executable, path, own, around, program });
+            let (self_time, around, program) = (Nanos(0), None, 0);
+            self.rows.push(Row { origin: LoadOrigin::Executable, path, self_time, around, program });
             return LoadingProcess::executes(0, executed).during_exec();
         }
         LoadingProcess::executes(0, executed)

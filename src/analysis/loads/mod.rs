@@ -38,7 +38,7 @@ pub struct Load {
     /// Where it comes from, if that is known.
     pub file: Option<Arc<str>>,
     /// Without the loads that it brought in.
-    pub own: Nanos,
+    pub self_time: Nanos,
     /// With them.
     pub total: Nanos,
     /// How many loads are around it. Those that it brought in follow it.
@@ -58,7 +58,7 @@ impl Load {
 
     /// Whether the name of the unit has this suffix, without its dot.
     pub fn has_suffix(&self, suffix: &str) -> bool {
-        self.unit.rsplit_once('.').is_some_and(|(_, own)| own == suffix)
+        self.unit.rsplit_once('.').is_some_and(|(_, self_time)| self_time == suffix)
     }
 
     /// The load is a file that the system calls show. Otherwise a runtime reports it.

@@ -55,8 +55,14 @@ impl LoadingProcess {
 
     /// A process that this one creates.
     pub(super) fn child(&self) -> LoadingProcess {
-        let own = LoadingProcess::executes(self.executable, Arc::clone(&self.interpreter));
-        LoadingProcess { code: self.current(), inherited: true, started: true, known: HashMap::new(), ..own }
+        let process = LoadingProcess::executes(self.executable, Arc::clone(&self.interpreter));
+        LoadingProcess {
+            code: self.current(),
+            inherited: true,
+            started: true,
+            known: HashMap::new(),
+            ..process
+        }
     }
 
     /// The load to which the time belongs.

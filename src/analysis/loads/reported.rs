@@ -83,7 +83,7 @@ fn python(text: &str) -> Vec<Load> {
 fn python_line(line: &str) -> Option<Load> {
     let mut fields = line.strip_prefix("import time:")?.splitn(3, '|');
     let mut time = || Some(Nanos(fields.next()?.trim().parse::<u64>().ok()?.saturating_mul(1000)));
-    let (own, total) = (time()?, time()?);
+    let (self_time, total) = (time()?, time()?);
     let name = fields.next()?;
     let spaces = name.len() - name.trim_start().len();
     let depth = u32::try_from(spaces.saturating_sub(1) / 2).ok()?;
@@ -91,7 +91,7 @@ fn python_line(line: &str) -> Option<Load> {
         runtime: AskedRuntime::Python.name(),
         unit: name.trim().to_owned(),
         file: None,
-        own,
+        self_time,
         total,
         depth,
     })
@@ -106,7 +106,7 @@ fn go(line: &str) -> Option<Load> {
         runtime: AskedRuntime::Go.name(),
         unit: unit.to_owned(),
         file: None,
-        own: time,
+        self_time: time,
         total: time,
         depth: 0,
     })
@@ -127,7 +127,7 @@ fn hooked(runtime: &'static str, text: &str) -> Vec<Load> {
         around.truncate(load.depth.saturating_sub(parts) as usize);
         if let Some(parent) = around.last() {
             let parent: &mut Load = &mut loads[*parent];
-            parent.own = Nanos(parent.own.0.saturating_sub(load.total.0));
+            parent.self_time = Nanos(parent.self_time.0.saturating_sub(load.total.0));
         }
         around.push(loads.len());
         let depth = u32::try_from(around.len() - 1).unwrap_or(u32::MAX);
@@ -143,7 +143,7 @@ fn hooked_line(runtime: &'static str, line: &str) -> Option<(Load, bool)> {
     let total = Nanos(if time == "-" { 0 } else { time.parse().ok()? });
     let unit = fields.next()?.to_owned();
     let file = fields.next().filter(|file| file.starts_with('/')).map(Into::into);
-    Some((Load { runtime, unit, file, own: total, total, depth }, time != "-"))
+    Some((Load { runtime, unit, file, self_time: total, total, depth }, time != "-"))
 }
 
 /// The phases of the virtual machine's start (`[123ns][startuptime] Genesis, 0.0149 secs`), and its classes
@@ -155,7 +155,7 @@ fn java(text: &str) -> Vec<Load> {
     if phases.last().is_some_and(|last| last.unit == "Create VM") {
         phases.rotate_right(1);
         let inside: Nanos = phases[1..].iter().map(|phase| phase.total).sum();
-        phases[0].own = Nanos(phases[0].total.0.saturating_sub(inside.0));
+        phases[0].self_time = Nanos(phases[0].total.0.saturating_sub(inside.0));
         for phase in &mut phases[1..] {
             phase.depth = 1;
         }
@@ -168,7 +168,7 @@ fn java(text: &str) -> Vec<Load> {
         let time = Nanos(next.saturating_sub(*at)).min(MAX_CLASS_TIME);
         let (unit, file) = ((*name).to_owned(), Some((*source).into()));
         let runtime = if is_archivable(source, class_path) { JAVA_CLASSES } else { JAVA_OWN_CLASSES };
-        Load { runtime, unit, file, own: time, total: time, depth: 0 }
+        Load { runtime, unit, file, self_time: time, total: time, depth: 0 }
     };
     let mut classes: Vec<Load> = classes.iter().zip(next).map(class).collect();
     let counted = text.lines().filter_map(java_counter);
@@ -190,11 +190,11 @@ fn is_archivable(source: &str, class_path: Option<&str>) -> bool {
 /// Divides a time among the classes that are in no archive, as their own times are to each other.
 fn share(classes: &mut [Load], time: Nanos) {
     let parsed = || classes.iter().filter(|class| !class.path().starts_with(ARCHIVE));
-    let all: f64 = parsed().map(|class| class.own.as_f64()).sum();
+    let all: f64 = parsed().map(|class| class.self_time.as_f64()).sum();
     let factor = time.as_f64() / all.max(1.0);
     for class in classes.iter_mut().filter(|class| !class.path().starts_with(ARCHIVE)) {
-        class.own = Nanos::rounded(class.own.as_f64() * factor);
-        class.total = class.own;
+        class.self_time = Nanos::rounded(class.self_time.as_f64() * factor);
+        class.total = class.self_time;
     }
 }
 
@@ -212,7 +212,7 @@ fn java_phase(line: &str) -> Option<Load> {
         runtime: AskedRuntime::Java.name(),
         unit: unit.to_owned(),
         file: None,
-        own: time,
+        self_time: time,
         total: time,
         depth: 0,
     })
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     fn shown(loads: &[Load]) -> Vec<(&str, u64, u64, u32)> {
-        loads.iter().map(|it| (&*it.unit, it.own.0, it.total.0, it.depth)).collect()
+        loads.iter().map(|it| (&*it.unit, it.self_time.0, it.total.0, it.depth)).collect()
     }
 
     #[test]
@@ -293,8 +293,8 @@ counter\t18446744073709551615\tsun.cls.defineAppClassTime.self
 [4ns][startuptime] Create VM, 0.0400000 secs
 ";
         let listed = loads(AskedRuntime::Java, report);
-        assert_eq!((listed[0].own, listed[0].total), (Nanos(0), Nanos(40_000_000)));
-        assert_eq!(listed[3].own, Nanos(0), "the class took no time that could be shared");
+        assert_eq!((listed[0].self_time, listed[0].total), (Nanos(0), Nanos(40_000_000)));
+        assert_eq!(listed[3].self_time, Nanos(0), "the class took no time that could be shared");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) fn bash(text: &str) -> Vec<Load> {
     commands.sort_by_key(|(_, time)| Reverse(*time));
     let load = |((unit, file), time): ((String, &str), Nanos)| {
         let file: Option<Arc<str>> = Some(file).filter(|file| file.starts_with('/')).map(Into::into);
-        Load { runtime: AskedRuntime::Bash.name(), unit, file, own: time, total: time, depth: 0 }
+        Load { runtime: AskedRuntime::Bash.name(), unit, file, self_time: time, total: time, depth: 0 }
     };
     commands.into_iter().take(MAX_COMMANDS).map(load).collect()
 }
@@ -63,7 +63,7 @@ pub(super) fn zsh(text: &str) -> Vec<Load> {
         } else if let Some(function) = zsh_function(line).filter(|_| in_table && !loads.is_empty()) {
             let rc = loads.iter_mut().rev().find(|load| load.depth == 0);
             if let Some(rc) = rc {
-                rc.own = Nanos(rc.own.0.saturating_sub(function.own.0));
+                rc.self_time = Nanos(rc.self_time.0.saturating_sub(function.self_time.0));
             }
             loads.push(function);
         }
@@ -83,7 +83,7 @@ fn zsh_file(line: &str) -> Option<Load> {
         runtime: AskedRuntime::Zsh.name(),
         unit,
         file: Some(path.into()),
-        own: time,
+        self_time: time,
         total: time,
         depth: 0,
     })
@@ -93,12 +93,19 @@ fn zsh_file(line: &str) -> Option<Load> {
 /// milliseconds: with what it calls, then by itself.
 fn zsh_function(line: &str) -> Option<Load> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let [number, _, total, _, _, own, _, _, unit] = fields[..] else { return None };
+    let [number, _, total, _, _, self_time, _, _, unit] = fields[..] else { return None };
     number.strip_suffix(')')?.parse::<u32>().ok()?;
-    let [own, total] =
-        [own, total].map(|time| time.parse::<f64>().ok().map(|time| Nanos::rounded(time * 1e6)));
-    let (own, total) = (own?, total?);
-    Some(Load { runtime: AskedRuntime::Zsh.name(), unit: unit.to_owned(), file: None, own, total, depth: 1 })
+    let [self_time, total] =
+        [self_time, total].map(|time| time.parse::<f64>().ok().map(|time| Nanos::rounded(time * 1e6)));
+    let (self_time, total) = (self_time?, total?);
+    Some(Load {
+        runtime: AskedRuntime::Zsh.name(),
+        unit: unit.to_owned(),
+        file: None,
+        self_time,
+        total,
+        depth: 1,
+    })
 }
 
 #[cfg(test)]
@@ -106,7 +113,7 @@ mod tests {
     use super::*;
 
     fn shown(loads: &[Load]) -> Vec<(&str, Option<&str>, u64, u64, u32)> {
-        loads.iter().map(|it| (&*it.unit, it.file.as_deref(), it.own.0, it.total.0, it.depth)).collect()
+        loads.iter().map(|it| (&*it.unit, it.file.as_deref(), it.self_time.0, it.total.0, it.depth)).collect()
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The loads, each followed by those that it brought in. `needed`: the names of the libraries that a file needs.
 pub(super) fn arranged(mut rows: Vec<Row>, needed: impl Fn(&str) -> Rc<[String]>) -> Vec<Load> {
     under_those_that_need_them(&mut rows, needed);
-    let mut totals: Vec<Nanos> = rows.iter().map(|row| row.own).collect();
+    let mut totals: Vec<Nanos> = rows.iter().map(|row| row.self_time).collect();
     let mut inside: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
     for (index, row) in rows.iter().enumerate().rev() {
         inside.entry(row.around).or_default().push(index);
@@ -56,7 +56,7 @@ fn load(row: &Row, total: Nanos, depth: u32) -> Load {
         },
         unit: file_name(&row.path).to_owned(),
         file: Some(Arc::clone(&row.path)),
-        own: row.own,
+        self_time: row.self_time,
         total,
         depth,
     }
@@ -70,8 +70,8 @@ fn file_name(path: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn row(origin: LoadOrigin, path: &str, own: u64, around: Option<usize>) -> Row {
-        Row { origin, path: path.into(), own: Nanos(own), around, program: 0 }
+    fn row(origin: LoadOrigin, path: &str, self_time: u64, around: Option<usize>) -> Row {
+        Row { origin, path: path.into(), self_time: Nanos(self_time), around, program: 0 }
     }
 
     #[test]
@@ -92,7 +92,8 @@ mod tests {
             }
         };
         let loads = arranged(rows, needed);
-        let shown: Vec<_> = loads.iter().map(|it| (&*it.unit, it.own.0, it.total.0, it.depth)).collect();
+        let shown: Vec<_> =
+            loads.iter().map(|it| (&*it.unit, it.self_time.0, it.total.0, it.depth)).collect();
         let expected = [
             ("a", 1, 31, 0),
             ("libb.so", 2, 10, 1),

@@ -32,7 +32,7 @@ impl Estimate {
 pub struct Function {
     pub frame: Frame,
     /// Its own code.
-    pub own: Estimate,
+    pub self_time: Estimate,
     /// With the functions that it called.
     pub total: Estimate,
     /// Samples that have it somewhere in their stack.
@@ -43,7 +43,7 @@ pub struct Function {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleTime {
     pub module: Arc<str>,
-    pub own: Estimate,
+    pub self_time: Estimate,
     /// Samples of its own code.
     pub samples: u64,
 }
@@ -111,26 +111,32 @@ impl Divided {
         let (sampled, missing): (Vec<_>, Vec<_>) =
             parts.into_iter().partition(|part| part.all.samples >= TOO_FEW);
 
-        let (own, with_callees, modules) = counted(&sampled, profile);
+        let (self_time, with_callees, modules) = counted(&sampled, profile);
         let mut functions: Vec<Function> = with_callees
             .into_iter()
             .map(|(frame, counted)| Function {
                 frame: profile.frames[frame].clone(),
-                own: own.get(&frame).map_or(Estimate::default(), Counted::estimate),
+                self_time: self_time.get(&frame).map_or(Estimate::default(), Counted::estimate),
                 total: counted.estimate(),
                 samples: counted.samples,
             })
             .collect();
         functions.sort_by(|a, b| {
-            (b.own.time.total_cmp(&a.own.time))
+            (b.self_time.time.total_cmp(&a.self_time.time))
                 .then(b.total.time.total_cmp(&a.total.time))
                 .then_with(|| a.frame.cmp(&b.frame))
         });
         let mut modules: Vec<ModuleTime> = modules
             .into_iter()
-            .map(|(module, counted)| ModuleTime { module, own: counted.estimate(), samples: counted.samples })
+            .map(|(module, counted)| ModuleTime {
+                module,
+                self_time: counted.estimate(),
+                samples: counted.samples,
+            })
             .collect();
-        modules.sort_by(|a, b| b.own.time.total_cmp(&a.own.time).then_with(|| a.module.cmp(&b.module)));
+        modules.sort_by(|a, b| {
+            b.self_time.time.total_cmp(&a.self_time.time).then_with(|| a.module.cmp(&b.module))
+        });
 
         Divided {
             total,
@@ -204,7 +210,8 @@ type ByFrame = HashMap<usize, Counted>;
 
 /// Own times and times with callees by frame, and own times by module.
 fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap<Arc<str>, Counted>) {
-    let (mut own, mut total, mut modules) = (ByFrame::new(), ByFrame::new(), BTreeMap::<_, Counted>::new());
+    let (mut self_time, mut total, mut modules) =
+        (ByFrame::new(), ByFrame::new(), BTreeMap::<_, Counted>::new());
     for part in parts {
         let (mut in_own, mut in_total) = (HashMap::<usize, Weighed>::new(), HashMap::<usize, Weighed>::new());
         let mut in_module = BTreeMap::<&Arc<str>, Weighed>::new();
@@ -219,7 +226,7 @@ fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap
             }
         }
         for (frame, n) in in_own {
-            own.entry(frame).or_default().add(&part.counted(n));
+            self_time.entry(frame).or_default().add(&part.counted(n));
         }
         for (frame, n) in in_total {
             total.entry(frame).or_default().add(&part.counted(n));
@@ -228,7 +235,7 @@ fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap
             modules.entry(Arc::clone(module)).or_default().add(&part.counted(n));
         }
     }
-    (own, total, modules)
+    (self_time, total, modules)
 }
 
 /// A node in the making: the time, and the nodes that it called, by their frames.
@@ -292,7 +299,7 @@ mod tests {
         let whole = |estimate: Estimate| Nanos::rounded(estimate.time).0;
         let functions = divided.functions.iter();
         functions
-            .map(|f| (f.frame.function.as_deref().unwrap_or_default(), whole(f.own), whole(f.total)))
+            .map(|f| (f.frame.function.as_deref().unwrap_or_default(), whole(f.self_time), whole(f.total)))
             .collect()
     }
 
@@ -305,11 +312,13 @@ mod tests {
         ];
         let divided = Divided::of(&[time("/p", 0, 1000.0)], &Profile::from_stacks(stacks));
         assert_eq!(shown(&divided), [("a", 700, 700), ("b", 250, 250), ("main", 50, 1000)]);
-        let own: f64 = divided.functions.iter().map(|function| function.own.time).sum();
-        assert!((own - 1000.0).abs() < 1e-6 && divided.unsampled == 0.0);
+        let self_time: f64 = divided.functions.iter().map(|function| function.self_time.time).sum();
+        assert!((self_time - 1000.0).abs() < 1e-6 && divided.unsampled == 0.0);
         let names: Vec<_> = divided.nodes.iter().map(|n| (n.caller, n.frame.function.as_deref())).collect();
         assert_eq!(names[..3], [(None, Some("p")), (Some(0), Some("main")), (Some(1), Some("a"))]);
-        assert!(divided.functions[0].own.error() > 60.0 && divided.functions[0].own.error() < 120.0);
+        assert!(
+            divided.functions[0].self_time.error() > 60.0 && divided.functions[0].self_time.error() < 120.0
+        );
     }
 
     #[test]
@@ -332,8 +341,8 @@ mod tests {
     #[test]
     fn few_samples_have_a_wide_interval_even_if_they_agree() {
         let profile = Profile::from_stacks([(task("/p", 0), stack(&["a"]), TOO_FEW)]);
-        let own = Divided::of(&[time("/p", 0, 100.0)], &profile).functions[0].own;
-        assert!(own.low < 70.0 && (own.high - 100.0).abs() < 1e-9, "{own:?}");
+        let self_time = Divided::of(&[time("/p", 0, 100.0)], &profile).functions[0].self_time;
+        assert!(self_time.low < 70.0 && (self_time.high - 100.0).abs() < 1e-9, "{self_time:?}");
         assert_eq!(Divided::of(&[], &profile), Divided::default());
     }
 

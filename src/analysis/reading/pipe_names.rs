@@ -20,15 +20,15 @@ impl Reader<'_> {
     }
 
     fn pipe_name(&self, pid: u32, number: i32) -> Option<Arc<str>> {
-        let own = self.processes.get(&pid)?.descriptors.pipe(number)?;
+        let pipe = self.processes.get(&pid)?.descriptors.pipe(number)?;
         let has_other_end = |(other, process): &(&u32, &Process)| {
-            **other != pid && process.descriptors.has_pipe(PipeEnd { for_writing: !own.for_writing, ..own })
+            **other != pid && process.descriptors.has_pipe(PipeEnd { for_writing: !pipe.for_writing, ..pipe })
         };
         let programs =
             self.processes.iter().filter(has_other_end).filter_map(|(other, _)| self.program(*other));
         let programs: BTreeSet<&str> = programs.collect();
         let programs: Vec<&str> = programs.into_iter().collect();
-        let direction = if own.for_writing { "to" } else { "from" };
+        let direction = if pipe.for_writing { "to" } else { "from" };
         Some(if programs.is_empty() {
             "pipe".into()
         } else {

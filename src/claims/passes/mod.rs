@@ -77,7 +77,7 @@ const PASSES: [Pass; 11] = [
 ];
 
 fn is_in(quantity: Quantity, state: RunState) -> bool {
-    matches!(quantity, Quantity::Time { state: own, .. } if own == state)
+    matches!(quantity, Quantity::Time { state: stated, .. } if stated == state)
 }
 
 /// Prepares this process for cold runs, if a claim needs them. Must be called before anything else, see [`cold::enter`].

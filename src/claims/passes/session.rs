@@ -33,9 +33,9 @@ impl<'s> Session<'s> {
         watcher: Watcher<'s>,
     ) -> Result<Session<'s>, ExperimentError> {
         let corpus = Corpus::load(None).map_err(ExperimentError::machine)?;
-        let own = claim_programs::programs().map_err(ExperimentError::machine)?;
+        let additional = claim_programs::programs().map_err(ExperimentError::machine)?;
         let wanted = needs.built();
-        let all = corpus.programs().iter().chain(&own);
+        let all = corpus.programs().iter().chain(&additional);
         let programs: Vec<&Program> = all.filter(|program| wanted.contains(program.name())).collect();
         let cache = build_cache().map_err(ExperimentError::machine)?;
         let interrupted = || interrupt::interrupted().is_some();

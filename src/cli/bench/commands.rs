@@ -148,7 +148,7 @@ impl CommandArgs {
                 let name_index = if given == all { at.benchmark } else { index };
                 let mut benchmark = Benchmark::of(&replaced(command, assignment), interpreter)?;
                 benchmark.parameters.clone_from(assignment);
-                benchmark.output = self.own("output", outputs, at)?.cloned().unwrap_or_default();
+                benchmark.output = self.value_at("output", outputs, at)?.cloned().unwrap_or_default();
                 benchmark.set(&self.variables(environments, at)?);
 
                 let has_own = self.common_variables(environments, all).is_none();
@@ -163,15 +163,15 @@ impl CommandArgs {
     }
 
     fn hooked(&self, benchmark: Benchmark, at: Slot) -> Result<Benchmark, String> {
-        let own = |text: &String| Hook {
+        let hook = |text: &String| Hook {
             command: replaced(text, &benchmark.parameters),
             limit: self.hook_timeout,
             shell: benchmark.shell.clone(),
             variables: benchmark.variables.clone(),
         };
-        let prepare = self.own("prepare", &self.prepare, at)?.map(own);
-        let conclude = self.own("conclude", &self.conclude, at)?.map(own);
-        let (setup, cleanup) = (self.setup.as_ref().map(own), self.cleanup.as_ref().map(own));
+        let prepare = self.value_at("prepare", &self.prepare, at)?.map(hook);
+        let conclude = self.value_at("conclude", &self.conclude, at)?.map(hook);
+        let (setup, cleanup) = (self.setup.as_ref().map(hook), self.cleanup.as_ref().map(hook));
 
         Ok(Benchmark { prepare, conclude, setup, cleanup, ..benchmark })
     }
@@ -180,7 +180,9 @@ impl CommandArgs {
     fn variables(&self, environments: &[Assignments], at: Slot) -> Result<Vec<(String, String)>, String> {
         match self.common_variables(environments, at.of) {
             Some(variables) => Ok(variables),
-            None => Ok(self.own("env", environments, at)?.map(|own| own.0.clone()).unwrap_or_default()),
+            None => {
+                Ok(self.value_at("env", environments, at)?.map(|values| values.0.clone()).unwrap_or_default())
+            }
         }
     }
 
@@ -191,7 +193,7 @@ impl CommandArgs {
     }
 
     /// The one value of an option for all commands, or the one of this command.
-    fn own<'v, V>(&self, option: &str, values: &'v [V], at: Slot) -> Result<Option<&'v V>, String> {
+    fn value_at<'v, V>(&self, option: &str, values: &'v [V], at: Slot) -> Result<Option<&'v V>, String> {
         match values.len() {
             0 | 1 => Ok(values.first()),
             n if n == self.commands.len() => Ok(values.get(at.command)),
@@ -229,10 +231,10 @@ impl Benchmark {
     }
 
     fn set(&mut self, variables: &[(String, String)]) {
-        let own = |(name, value): &(String, String)| {
+        let variable = |(name, value): &(String, String)| {
             (replaced(name, &self.parameters), replaced(value, &self.parameters))
         };
-        self.variables = variables.iter().map(own).collect();
+        self.variables = variables.iter().map(variable).collect();
     }
 
     /// A command, split into words, without hooks.

@@ -20,10 +20,10 @@ impl PrintSection {
     /// The print with this number, from 1; `None` if the recording does not contain its write.
     pub(super) fn find(recording: &Recording, print: u64) -> Option<PrintSection> {
         let ended = |prints: u64| written(recording, MARKER.len() as u64 + LINE.len() as u64 * prints);
-        let (before, own) = (ended(print - 1)?, ended(print)?);
-        let within = |event: &&Event| event.at > before.at && event.at <= own.at && event.tid == own.tid;
+        let (before, after) = (ended(print - 1)?, ended(print)?);
+        let within = |event: &&Event| event.at > before.at && event.at <= after.at && event.tid == after.tid;
 
-        let mut section = PrintSection { lasts: own.at.since(before.at)?, calls: Vec::new(), faults: 0 };
+        let mut section = PrintSection { lasts: after.at.since(before.at)?, calls: Vec::new(), faults: 0 };
         for event in recording.events.iter().filter(within) {
             match &event.kind {
                 EventKind::Call(call) => section.calls.push(call_names::name(call.call)),

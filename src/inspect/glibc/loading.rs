@@ -151,10 +151,10 @@ impl<'a> Course<'a> {
     /// An audit module is loaded with libraries of its own, which are other copies of those of the program.
     fn audit(&mut self, list: &str) {
         let dynamic = self.search.objects[PROGRAM].elf.dynamic.as_ref();
-        let own = dynamic.map(|d| d.audit.join(":")).unwrap_or_default();
+        let audit = dynamic.map(|d| d.audit.join(":")).unwrap_or_default();
         for name in list
             .split(':')
-            .chain(own.split(':'))
+            .chain(audit.split(':'))
             .filter(|name| !name.is_empty())
             .map(str::to_owned)
             .collect::<Vec<_>>()

@@ -137,5 +137,11 @@ fn add_sample(
         flags: FrameFlags::empty(),
     });
     let stack = profile.intern_stack_frames(track, frames.into_iter());
-    profile.add_sample(track, at(step.start), stack, CpuDelta::from_nanos(step.own.0), weight(step.own));
+    profile.add_sample(
+        track,
+        at(step.start),
+        stack,
+        CpuDelta::from_nanos(step.self_time.0),
+        weight(step.self_time),
+    );
 }

@@ -7,19 +7,19 @@ pub fn render(document: &TraceDocument) -> String {
     let mut text = String::new();
     for result in &document.results {
         let calls = &result.user_calls;
-        let mut own: Vec<f64> = calls.iter().map(|call| call.ns).collect();
+        let mut self_time: Vec<f64> = calls.iter().map(|call| call.ns).collect();
         for call in calls {
-            if let Some(own) = call.caller.and_then(|caller| own.get_mut(caller)) {
-                *own -= call.ns;
+            if let Some(self_time) = call.caller.and_then(|caller| self_time.get_mut(caller)) {
+                *self_time -= call.ns;
             }
         }
 
         let mut stacks: Vec<String> = Vec::with_capacity(calls.len());
-        for (call, own) in calls.iter().zip(own) {
+        for (call, self_time) in calls.iter().zip(self_time) {
             let outer = call.caller.and_then(|caller| stacks.get(caller));
             let stack = outer.map_or_else(|| label(call), |outer| format!("{outer};{}", label(call)));
-            if own >= 1.0 {
-                let _ = writeln!(text, "{stack} {own:.0}");
+            if self_time >= 1.0 {
+                let _ = writeln!(text, "{stack} {self_time:.0}");
             }
             stacks.push(stack);
         }

@@ -57,7 +57,7 @@ fn slice(thread: &ThreadAccount, step: &Step) -> Value {
         "tid": thread.tid,
         "ts": microseconds(step.start),
         "dur": microseconds(step.elapsed),
-        "args": {"what": step.what.title(), "own_ns": step.own.0},
+        "args": {"what": step.what.title(), "own_ns": step.self_time.0},
     })
 }
 

@@ -63,7 +63,7 @@ const SEPARATE_FILES: &str = "Programs of different documents were not measured 
      changed on the machine in between.";
 const TRACES: &str = "The traced runs of a program alternate with untraced ones, which show the observer overhead. The steps \
      are those of the run whose total is the median.";
-const SEPARATE_TRACES: &str = "Each trace on this page was made on its own, one after the other. To compare two programs in \
+const SEPARATE_TRACES: &str = "Each trace on this page was made on its facts, one after the other. To compare two programs in \
      alternating runs, use `firstbyte diff`.";
 const NOTHING_ELSE: &str =
     "This page contains only what the documents listed here contain. Nothing was measured for it.";
@@ -125,7 +125,7 @@ pub(crate) fn warnings(sources: &[(String, PageSource)]) -> Vec<(Severity, Strin
 fn of_source(source: &PageSource) -> Vec<(Severity, String)> {
     let partial = "some planned runs are missing.".to_owned();
     let partial = source.partial().then_some((Severity::Serious, partial));
-    let own = match source {
+    let facts = match source {
         PageSource::Programs(document) => of_programs(document),
         PageSource::Trace(document) => of_traces(document),
         PageSource::Throughput(document) => {
@@ -137,7 +137,7 @@ fn of_source(source: &PageSource) -> Vec<(Severity, String)> {
         }
         PageSource::Floor(_) | PageSource::Elf(_) | PageSource::Claims(_) => Vec::new(),
     };
-    partial.into_iter().chain(own).collect()
+    partial.into_iter().chain(facts).collect()
 }
 
 /// The document's warnings, or else those that its figures imply; and runs that did not count.

@@ -44,7 +44,9 @@ fn machine_charges(floor: &Floor) -> Option<String> {
         Some(format!("{} takes {high}; {} takes {low}.", visible(&top.name), visible(&bottom.name)))
     });
     let figure = || floor.results.first();
-    ends.or_else(|| figure().map(|own| format!("{}: {}.", visible(&own.name), display_nanos(own.median))))
+    ends.or_else(|| {
+        figure().map(|program| format!("{}: {}.", visible(&program.name), display_nanos(program.median)))
+    })
 }
 
 fn executable(document: &ElfDocument) -> String {

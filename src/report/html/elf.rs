@@ -56,17 +56,17 @@ fn describe(row: &ElfRow) -> String {
 }
 
 fn table(document: &ElfDocument) -> Table {
-    let line = |own: &ElfRow| {
-        let hex: Vec<String> = own.bytes.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
-        let more = if own.bytes.len() > 64 { " …" } else { "" };
-        let names: Vec<&str> = own.fields.iter().map(|field| field.name.as_str()).collect();
-        let kernel: Vec<&str> = own.fields.iter().map(|field| field.kernel.as_str()).collect();
+    let line = |record: &ElfRow| {
+        let hex: Vec<String> = record.bytes.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
+        let more = if record.bytes.len() > 64 { " …" } else { "" };
+        let names: Vec<&str> = record.fields.iter().map(|field| field.name.as_str()).collect();
+        let kernel: Vec<&str> = record.fields.iter().map(|field| field.kernel.as_str()).collect();
         row(vec![
-            Cell::figure(format!("{:#06x}", own.offset), own.offset as f64),
+            Cell::figure(format!("{:#06x}", record.offset), record.offset as f64),
             Cell::text(hex.join(" ") + more),
             Cell::text(visible(&names.join(", "))),
             Cell::text(visible(&kernel.join("; "))),
-            Cell::text(visible(own.content.as_deref().unwrap_or_default())),
+            Cell::text(visible(record.content.as_deref().unwrap_or_default())),
         ])
     };
 

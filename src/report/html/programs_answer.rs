@@ -91,19 +91,20 @@ fn verdicts(all: &[&Measurement]) -> Option<String> {
             Verdict::CantTell => format!("can't tell whether `{}` is faster than", visible(m.label())),
             verdict => format!("`{}` is {verdict} than", visible(m.label())),
         };
-        let own = all.iter().find(|other| other.label() == only.reference).map(|other| time(other));
-        let times = own.map_or(String::new(), |own| format!("; {} against {own}", time(m)));
+        let compared_to = all.iter().find(|other| other.label() == only.reference).map(|other| time(other));
+        let times =
+            compared_to.map_or(String::new(), |compared_to| format!("; {} against {compared_to}", time(m)));
         return Some(format!("{verdict} `{reference}`: {}{times}", figures(&only.ratio)));
     }
 
     if compared.len() <= NAMED {
-        let one = |(m, own): &(&Measurement, &Relative)| {
-            format!("`{}` is {} {}", visible(m.label()), verdict_of(own), figures(&own.ratio))
+        let one = |(m, compared_to): &(&Measurement, &Relative)| {
+            format!("`{}` is {} {}", visible(m.label()), verdict_of(compared_to), figures(&compared_to.ratio))
         };
         let each: Vec<String> = compared.iter().map(one).collect();
         return Some(format!("Compared with `{reference}`, {}", each.join("; ")));
     }
-    let count = |verdict| compared.iter().filter(|(_, own)| own.verdict == verdict).count();
+    let count = |verdict| compared.iter().filter(|(_, compared_to)| compared_to.verdict == verdict).count();
     let [faster, slower, unknown] = [Verdict::Faster, Verdict::Slower, Verdict::CantTell].map(count);
     let unknown = if unknown > 0 { format!(", {unknown} can't tell") } else { String::new() };
     Some(format!("Compared with `{reference}`, {faster} faster, {slower} slower{unknown}"))

@@ -139,7 +139,7 @@ const KINDS: [(&str, &str); 5] = [
 ];
 
 fn kind(key: &str) -> String {
-    let known = KINDS.iter().find(|(own, _)| *own == key);
+    let known = KINDS.iter().find(|(kind, _)| *kind == key);
     known.map_or_else(|| visible(key), |(_, title)| (*title).to_owned())
 }
 
@@ -177,7 +177,7 @@ struct TimelineColumns {
     file: Vec<i64>,
     /// The beginning of the first span, then the distance of each from the one before.
     start: Vec<i64>,
-    own: Vec<u64>,
+    self_times: Vec<u64>,
     /// The time of the steps within each span.
     within: Vec<u64>,
     /// For the side-by-side view: `[kind, name, ns, count]`.
@@ -232,7 +232,7 @@ impl TimelineColumns {
             let start = span.start_ns.cast_signed();
             timeline.start.push(start.wrapping_sub(before));
             before = start;
-            timeline.own.push(span.duration_ns);
+            timeline.self_times.push(span.duration_ns);
             timeline.within.push(span.elapsed().saturating_sub(span.duration_ns));
         }
         timeline.strings = strings.all;
@@ -260,7 +260,7 @@ impl TimelineColumns {
             detail: Vec::new(),
             file: Vec::new(),
             start: Vec::new(),
-            own: Vec::new(),
+            self_times: Vec::new(),
             within: Vec::new(),
             attribution: shares.map(|s| (kind(&s.kind), visible(&s.name), s.ns, s.count)).collect(),
             files: files.map(|f| (visible(&f.path), f.ns, f.opened, f.failed, f.faults)).collect(),
@@ -317,7 +317,9 @@ fn aggregated(mut spans: Vec<(usize, TraceSpan)>, most: usize) -> (Vec<(usize, T
         let mut kept: Vec<(usize, TraceSpan)> = Vec::with_capacity(most);
         for (thread, span) in spans {
             match kept.last_mut() {
-                Some((own, last)) if *own == thread && together(last, &span, limit) => merge(last, &span),
+                Some((its_thread, last)) if *its_thread == thread && together(last, &span, limit) => {
+                    merge(last, &span);
+                }
                 _ => kept.push((thread, span)),
             }
         }
@@ -383,7 +385,7 @@ mod tests {
         assert!(timeline.thread.len() <= 3000, "{}", timeline.thread.len());
         let note = note.unwrap();
         assert!(note.contains("20000 became"), "{note}");
-        let covered: u64 = timeline.own.iter().sum();
+        let covered: u64 = timeline.self_times.iter().sum();
         assert_eq!(covered, 20_000 * 600, "no time is lost");
     }
 

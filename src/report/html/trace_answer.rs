@@ -114,7 +114,7 @@ fn path(traced: &TraceProgram) -> Option<PageBlock> {
     for piece in &traced.critical_path {
         let threads = if piece.tid == piece.pid { "" } else { ", its other threads" };
         let name = format!("{}{threads}", piece.program);
-        match actors.iter_mut().find(|(own, _)| *own == name) {
+        match actors.iter_mut().find(|(known, _)| *known == name) {
             Some((_, pieces)) => pieces.push(piece),
             None => actors.push((name, vec![piece])),
         }

@@ -26,9 +26,10 @@ pub(super) fn render(
 ) -> Option<String> {
     let of = |cache: Cache| conditions.iter().find(|(state, _)| *state == Some(cache)).map(|(_, rows)| rows);
     let (warm, cold) = (of(Cache::Warm)?, of(Cache::Cold)?);
-    let found = |own: &Measurement| cold.iter().find(|cold| cold.label() == own.label()).copied();
+    let found =
+        |measurement: &Measurement| cold.iter().find(|cold| cold.label() == measurement.label()).copied();
     let pairs: Vec<(&Measurement, &Measurement)> =
-        warm.iter().filter_map(|own| Some((*own, found(own)?))).collect();
+        warm.iter().filter_map(|measurement| Some((*measurement, found(measurement)?))).collect();
     let width = pairs.iter().map(|(warm, _)| width_of(&name(warm))).max()?.min(WIDEST_NAME);
     // a narrow terminal has the medians only
     let ranges = [2, 1, 0].into_iter().find(|ranges| taken(width, *ranges) <= terminal.width).unwrap_or(0);
@@ -40,7 +41,7 @@ pub(super) fn render(
     let headings = [columns("base"), columns("no_cache")].concat();
     text += &line("", width, headings.iter().map(|(heading, _)| (*heading).to_owned()), "×");
     for (warm, cold) in pairs {
-        let of = |own| columns("").into_iter().map(move |(_, figure)| cell(own, figure));
+        let of = |measurement| columns("").into_iter().map(move |(_, figure)| cell(measurement, figure));
         text += &line(&name(warm), width, of(warm).chain(of(cold)), &growth(warm, cold));
     }
     Some(text)

@@ -183,8 +183,8 @@ fn padded(mut text: String, width: usize) -> String {
 pub fn flowed(parts: &[(String, String)], width: usize) -> String {
     let (mut text, mut used) = (String::new(), 0);
     for (plain, painted) in parts {
-        let own = columns(plain);
-        if used > 0 && used + 3 + own > width {
+        let part_width = columns(plain);
+        if used > 0 && used + 3 + part_width > width {
             text.push('\n');
             used = 0;
         } else if used > 0 {
@@ -192,7 +192,7 @@ pub fn flowed(parts: &[(String, String)], width: usize) -> String {
             used += 3;
         }
         text += painted;
-        used += own;
+        used += part_width;
     }
     text
 }

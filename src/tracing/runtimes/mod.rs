@@ -115,15 +115,15 @@ fn text(file: &mut File) -> io::Result<String> {
 
 /// What a run does otherwise than the untouched one.
 fn difference(run: &Run, untouched: &Run) -> Option<String> {
-    let (own, other) = (&run.recording, &untouched.recording);
-    if let Some(killed) = own.killed.or(other.killed) {
+    let (asked, other) = (&run.recording, &untouched.recording);
+    if let Some(killed) = asked.killed.or(other.killed) {
         return Some(killed.to_string());
     }
-    if own.exit != other.exit {
-        return Some(format!("it {}", own.exit.instead_of(other.exit)));
+    if asked.exit != other.exit {
+        return Some(format!("it {}", asked.exit.instead_of(other.exit)));
     }
     let output = |run: &Recording| (run.output.bytes, run.output.head.clone());
-    if output(own) != output(other) {
+    if output(asked) != output(other) {
         return Some("its output was not that of an untouched run".to_owned());
     }
     let errors = [&run.stderr, &untouched.stderr].map(|text| without_numbers(text));

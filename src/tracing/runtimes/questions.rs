@@ -58,7 +58,7 @@ pub(super) fn ask(runtime: AskedRuntime, command: &mut Command, folder: &Path) -
 /// writes the file of the command, too.
 pub(super) fn ask_bash(command: &mut Command, descriptor: i32) -> io::Result<()> {
     let number = descriptor.to_string();
-    let options = users("SHELLOPTS").map_or_else(|| "xtrace".to_owned(), |own| format!("{own}:xtrace"));
+    let options = users("SHELLOPTS").map_or_else(|| "xtrace".to_owned(), |set| format!("{set}:xtrace"));
     for (name, value) in
         [("SHELLOPTS", &*options), ("BASH_XTRACEFD", &number), ("PS4", "+\u{1}$BASH_SOURCE\u{1} ")]
     {
@@ -75,8 +75,8 @@ fn ask_zsh(command: &mut Command, folder: &Path) -> io::Result<()> {
     for name in ZSH_FILES {
         hook(&hooks, name, ZSH_HOOK)?;
     }
-    if let Some(own) = users("ZDOTDIR") {
-        command.set_variable("FIRSTBYTE_OWN", OsStr::new(&own)).map_err(io::Error::other)?;
+    if let Some(set) = users("ZDOTDIR") {
+        command.set_variable("FIRSTBYTE_OWN", OsStr::new(&set)).map_err(io::Error::other)?;
     }
     command.set_variable("ZDOTDIR", hooks.as_os_str()).map_err(io::Error::other)?;
     command.set_variable("FIRSTBYTE_LOADS", folder.as_os_str()).map_err(io::Error::other)
@@ -92,7 +92,7 @@ fn hook(folder: &Path, name: &str, text: &str) -> io::Result<String> {
 /// The variable's value in the environment of the programs, if it has one.
 fn users(name: &str) -> Option<String> {
     let environment = Environment::of_programs();
-    let value = environment.variables().find(|(own, _)| *own == name).map(|(_, value)| value);
+    let value = environment.variables().find(|(set, _)| *set == name).map(|(_, value)| value);
     value.map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
 }
 

@@ -51,11 +51,11 @@ impl KnownEnvironment {
         match self {
             KnownEnvironment::Unknown => Vec::new(),
             KnownEnvironment::Recorded(record) => {
-                let with = record.iter().filter(|(name, own)| **own == shown(name, value.as_ref()));
+                let with = record.iter().filter(|(name, known)| **known == shown(name, value.as_ref()));
                 with.map(|(name, _)| name.clone()).collect()
             }
             KnownEnvironment::Whole(all) => {
-                let with = all.iter().filter(|(_, own)| *own == value);
+                let with = all.iter().filter(|(_, known)| *known == value);
                 with.map(|(name, _)| name.to_string_lossy().into_owned()).collect()
             }
         }

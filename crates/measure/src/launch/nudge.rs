@@ -38,9 +38,9 @@ pub fn interrupt_waits_by(signal: libc::c_int, handler: extern "C" fn(libc::c_in
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as usize;
         libc::sigaction(signal, &raw const action, std::ptr::null_mut());
-        let mut own: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut own);
-        libc::sigaddset(&raw mut own, signal);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const own, std::ptr::null_mut());
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut signals);
+        libc::sigaddset(&raw mut signals, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const signals, std::ptr::null_mut());
     }
 }

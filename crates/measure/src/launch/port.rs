@@ -141,8 +141,8 @@ mod tests {
             let Ok(listener) = TcpListener::bind(address) else { continue };
             let port = listener.local_addr().unwrap().port();
             assert!(is_listened_to(port), "{address}");
-            let own = (std::process::id(), listener.as_raw_fd());
-            until(|| holders(&listening(port)) == [own]);
+            let holder = (std::process::id(), listener.as_raw_fd());
+            until(|| holders(&listening(port)) == [holder]);
             drop(listener);
             until(|| !is_listened_to(port));
         }

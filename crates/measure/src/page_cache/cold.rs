@@ -53,32 +53,32 @@ impl Cold {
         if found.read.is_empty() && found.updated.is_empty() {
             return Err(ColdError::Nothing);
         }
-        let mut own = ColdFiles { left_warm: left_warm(found), ..ColdFiles::default() };
+        let mut files = ColdFiles { left_warm: left_warm(found), ..ColdFiles::default() };
         for path in found.only_read() {
             let Ok(FileSystem { name, kind }) = FileSystem::of_path(path) else {
                 // It is made before each run and removed afterwards.
-                own.left_warm.extend(path.parent().is_some_and(is_on_disk).then(|| path.clone()));
+                files.left_warm.extend(path.parent().is_some_and(is_on_disk).then(|| path.clone()));
                 continue;
             };
             match kind {
-                FileLocation::Memory => own.in_memory.push((path.clone(), name)),
-                FileLocation::Disk | FileLocation::Opaque => self.take(path, &mut own)?,
+                FileLocation::Memory => files.in_memory.push((path.clone(), name)),
+                FileLocation::Disk | FileLocation::Opaque => self.take(path, &mut files)?,
                 FileLocation::Kernel => {} // never in the page cache
             }
         }
-        self.programs.push(own);
+        self.programs.push(files);
         Ok(())
     }
 
-    fn take(&mut self, path: &Path, own: &mut ColdFiles) -> Result<(), ColdError> {
+    fn take(&mut self, path: &Path, files: &mut ColdFiles) -> Result<(), ColdError> {
         let copy = self.known.get(path).copied().unwrap_or(self.copies.len());
         if copy == self.copies.len() {
             self.copies.push(self.folder.replace(path)?);
             self.known.insert(path.to_owned(), copy);
         }
-        own.copies.push(copy);
-        own.evicted += 1;
-        own.bytes += self.copies[copy].size;
+        files.copies.push(copy);
+        files.evicted += 1;
+        files.bytes += self.copies[copy].size;
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// The folder with the copies of one invocation.
 #[derive(Debug)]
 pub(super) struct Folder {
-    own: OwnFolder,
+    folder: OwnFolder,
     copies: usize,
 }
 
@@ -65,8 +65,8 @@ impl Folder {
             return Err(ColdError::CacheIsNoDisk { path: root, file_system: name });
         }
         // Nobody else may reach set-user-id copies by their own paths.
-        let own = OwnFolder::new(&root, "run-").map_err(unusable)?;
-        Ok(Folder { own, copies: 0 })
+        let folder = OwnFolder::new(&root, "run-").map_err(unusable)?;
+        Ok(Folder { folder, copies: 0 })
     }
 
     /// Copies a file and mounts the copy over it.
@@ -83,7 +83,7 @@ impl Folder {
         if copy.copied.as_ref() != Some(&now) {
             let fresh = self.copied(&copy.original)?;
             let old = std::mem::replace(copy, fresh);
-            let _ = fs::remove_file(through(self.own.opened()).join(old.name));
+            let _ = fs::remove_file(through(self.folder.opened()).join(old.name));
         }
         copy.mount()
     }
@@ -92,7 +92,7 @@ impl Folder {
         let failed = |cause| ColdError::Copy { path: original.to_owned(), cause };
         // not with the name of the original, which may be as long as a name can be
         let name = self.copies.to_string();
-        let path = through(self.own.opened()).join(&name);
+        let path = through(self.folder.opened()).join(&name);
         self.copies += 1;
 
         let copied = FileState::of(original);

@@ -113,8 +113,8 @@ fn make_own(copy: &File, original: &Path, state: &Stat, attributes: &Attributes)
     }
     let allowed = |access| accessat(CWD, original, access, AtFlags::EACCESS).is_ok();
     let rights = [(Access::READ_OK, 0o400), (Access::WRITE_OK, 0o200), (Access::EXEC_OK, 0o100)];
-    let own: u32 = rights.into_iter().filter(|(access, _)| allowed(*access)).map(|(_, bit)| bit).sum();
-    Ok(fchmod(copy, Mode::from_raw_mode(state.st_mode & 0o077 | own))?)
+    let bits: u32 = rights.into_iter().filter(|(access, _)| allowed(*access)).map(|(_, bit)| bit).sum();
+    Ok(fchmod(copy, Mode::from_raw_mode(state.st_mode & 0o077 | bits))?)
 }
 
 fn attributes_of(file: &File) -> io::Result<Attributes> {

@@ -66,7 +66,7 @@ impl FileSystem {
     fn of_magic(magic: FsWord) -> FileSystem {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "they have 32 bits")]
         let magic = magic as u32;
-        let known = FILE_SYSTEMS.iter().find(|(own, ..)| *own == magic);
+        let known = FILE_SYSTEMS.iter().find(|(number, ..)| *number == magic);
         known.map_or(
             FileSystem { name: "another file system", kind: FileLocation::Disk },
             |(_, name, kind)| FileSystem { name, kind: *kind },

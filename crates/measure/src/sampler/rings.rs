@@ -40,7 +40,7 @@ struct Shared {
     records: Vec<Record>,
     lost: u64,
     /// Our own process, of which no samples are kept.
-    own: u32,
+    our_pid: u32,
 }
 
 impl std::fmt::Debug for Shared {
@@ -52,8 +52,9 @@ impl std::fmt::Debug for Shared {
 impl Rings {
     pub(super) fn open(period: Nanos) -> Result<Rings, SamplerError> {
         let processors = online();
-        let own = std::process::id();
-        let shared = Arc::new(Mutex::new(Shared { rings: Vec::new(), records: Vec::new(), lost: 0, own }));
+        let our_pid = std::process::id();
+        let shared =
+            Arc::new(Mutex::new(Shared { rings: Vec::new(), records: Vec::new(), lost: 0, our_pid }));
         let stop =
             Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| SamplerError::Failed(error.into()))?);
 
@@ -119,7 +120,7 @@ impl Shared {
                 let body = raw.to_contiguous();
                 // Our own threads are sampled, too, while they read. On a slow machine, storing such a sample takes so long
                 // that the next one is already there, without end.
-                if record::is_sample_of(self.own, raw.ty(), &body) {
+                if record::is_sample_of(self.our_pid, raw.ty(), &body) {
                     continue;
                 }
                 match record::read(raw.ty(), raw.misc(), &body) {

@@ -130,15 +130,15 @@ struct Root {
 
 impl Root {
     fn of(recording: &Recording) -> Result<Root, TimelineError> {
-        let own = |event: &&Event| event.pid == recording.root;
+        let of_root = |event: &&Event| event.pid == recording.root;
         let first = |wanted: fn(&EventKind) -> bool| {
-            recording.events.iter().filter(own).find(|event| wanted(&event.kind)).map(|event| event.at)
+            recording.events.iter().filter(of_root).find(|event| wanted(&event.kind)).map(|event| event.at)
         };
         let entered = first(|kind| *kind == EventKind::ExecEnter).ok_or(Missing("the entry of `execve`"))?;
         let returned = first(|kind| *kind == EventKind::ExecExit { result: 0 })
             .ok_or(Missing("the return of `execve`"))?;
         // Several threads exit. The last one tells the parent.
-        let exits = recording.events.iter().filter(own);
+        let exits = recording.events.iter().filter(of_root);
         let exited = exits
             .filter(|event| matches!(event.kind, EventKind::Exit { .. } | EventKind::ParentTold))
             .map(|event| event.at)
@@ -146,7 +146,7 @@ impl Root {
             .ok_or(Missing("the tracee's exit"))?;
         let main =
             |event: &&Event| event.tid == recording.root && matches!(event.kind, EventKind::Exit { .. });
-        let exit_begun = recording.events.iter().filter(own).find(main).map_or(exited, |event| event.at);
+        let exit_begun = recording.events.iter().filter(of_root).find(main).map_or(exited, |event| event.at);
         Ok(Root { entered, returned, exit_begun, exited })
     }
 
@@ -200,8 +200,9 @@ fn first_write(events: &[Event], exited: Nanos) -> Option<(Nanos, Nanos)> {
     let (index, exit) = events.iter().enumerate().find(|(_, event)| {
         matches!(event.kind, EventKind::OutputExit { result: 1.., .. }) && event.at <= exited
     })?;
-    let own = |event: &&Event| event.tid == exit.tid && matches!(event.kind, EventKind::OutputEnter { .. });
-    let enter = events[..index].iter().rev().find(own)?;
+    let of_writer =
+        |event: &&Event| event.tid == exit.tid && matches!(event.kind, EventKind::OutputEnter { .. });
+    let enter = events[..index].iter().rev().find(of_writer)?;
     let within = reached(events).is_none_or(|reached| enter.at < reached.at);
     within.then_some((enter.at, exit.at))
 }

@@ -40,22 +40,22 @@ fn user_code_is_named_where_its_calls_divide_it() {
 
     let started = load(EXECUTABLE, "helper", "/bin/helper", [300_000, 300_000], 1);
     let found = with(vec![load("Node", "x", "", [500_000, 500_000], 0), started]);
-    let own = found.iter().find(|finding| finding.rule == "user-code").map(|finding| finding.cost);
-    assert_eq!(own, Some(Nanos(600_000)), "a module computes nothing while it waits for a program");
+    let computes = found.iter().find(|finding| finding.rule == "user-code").map(|finding| finding.cost);
+    assert_eq!(computes, Some(Nanos(600_000)), "a module computes nothing while it waits for a program");
 }
 
 #[test]
 fn the_file_whose_functions_have_no_names_is_named() {
     let frame = |module: &str| Frame { module: module.into(), function: None };
-    let own = |time: f64| Function {
+    let function = |time: f64| Function {
         frame: frame("/lib/libjq.so.1"),
-        own: Estimate { time, low: time - 1.0, high: time + 1.0 },
+        self_time: Estimate { time, low: time - 1.0, high: time + 1.0 },
         total: Estimate { time, low: time - 1.0, high: time + 1.0 },
         samples: 9,
     };
     let text = |time| {
         let nodes = vec![node(None, "/bin/jq", None, 800_000.0)];
-        let divided = Divided { nodes, functions: vec![own(time)], ..Divided::default() };
+        let divided = Divided { nodes, functions: vec![function(time)], ..Divided::default() };
         let user_code = Some(UserCode { divided, ..UserCode::default() });
         let summary = Summary { user_code, ..Summary::of(vec![run(quiet())]).unwrap() };
         findings(&summary, &MachineFacts::default()).remove(0).text
@@ -133,7 +133,7 @@ fn loads_explain_no_user_code_while_others_have_the_processor() {
 
 #[test]
 fn a_file_that_is_read_explains_user_code_whatever_programs_are_started_later() {
-    let own = |file: Load| {
+    let computes = |file: Load| {
         let nodes = vec![node(None, "/bin/node", None, 800_000.0)];
         let user_code =
             Some(UserCode { divided: Divided { nodes, ..Divided::default() }, ..UserCode::default() });
@@ -144,9 +144,9 @@ fn a_file_that_is_read_explains_user_code_whatever_programs_are_started_later() 
         found.iter().find(|finding| finding.rule == "user-code").map(|finding| finding.cost)
     };
     let beside = load(FILE, "ca.pem", "/etc/ca.pem", [350_000, 350_000], 2);
-    assert_eq!(own(beside), Some(Nanos(450_000)));
+    assert_eq!(computes(beside), Some(Nanos(450_000)));
     let around = load(FILE, "rc", "/etc/rc", [50_000, 350_000], 1);
-    assert_eq!(own(around), Some(Nanos(750_000)), "its program computes nothing meanwhile");
+    assert_eq!(computes(around), Some(Nanos(750_000)), "its program computes nothing meanwhile");
 }
 
 #[test]

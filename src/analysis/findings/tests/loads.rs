@@ -127,18 +127,18 @@ fn site_is_only_blamed_for_what_a_path_file_makes_it_import() {
     assert_eq!(found("certifi", "data"), None, "a file that the program reads");
     assert_eq!(found("requests", "dist-packages"), None, "no file of it was read then");
     let all = with_loads(site("os", "dist-packages"));
-    let own = all.iter().find(|finding| finding.rule == "site-customization").unwrap();
-    assert_eq!(own.cost, Nanos(90_000));
+    let finding = all.iter().find(|finding| finding.rule == "site-customization").unwrap();
+    assert_eq!(finding.cost, Nanos(90_000));
     assert!(
-        own.text.starts_with("Python imports `sitecustomize` at"),
+        finding.text.starts_with("Python imports `sitecustomize` at"),
         "no file of it is known: {}",
-        own.text
+        finding.text
     );
 
     let file = load(FILE, "sitecustomize.pyc", "/lib/sitecustomize.pyc", [1, 1], 1);
     let all = with_loads([site("os", "dist-packages"), vec![file]].concat());
-    let own = all.iter().find(|finding| finding.rule == "site-customization").unwrap();
-    assert!(own.text.contains("`sitecustomize` (`/lib/sitecustomize.pyc`)"), "{}", own.text);
+    let finding = all.iter().find(|finding| finding.rule == "site-customization").unwrap();
+    assert!(finding.text.contains("`sitecustomize` (`/lib/sitecustomize.pyc`)"), "{}", finding.text);
 }
 
 #[test]
@@ -283,8 +283,8 @@ fn a_library_is_loaded_as_soon_as_the_program_touches_a_page() {
     ]);
     account.path = vec![PathPiece { thread: 0, pid: ROOT, tid: ROOT, from: Nanos(0), to: account.total }];
     let loads = of_path(&account, &FileBinaries::default());
-    let own: Vec<(&str, u64)> = loads.iter().map(|load| (&*load.unit, load.own.0)).collect();
-    assert_eq!(own, [("x", 1_105), ("liba.so", 20)]);
+    let times: Vec<(&str, u64)> = loads.iter().map(|load| (&*load.unit, load.self_time.0)).collect();
+    assert_eq!(times, [("x", 1_105), ("liba.so", 20)]);
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn run(steps: Vec<(u64, What)>) -> Account {
     let steps: Vec<Step> = steps
         .into_iter()
         .map(|(ns, what)| {
-            let step = Step { start: Nanos(now), elapsed: Nanos(ns), own: Nanos(ns), what };
+            let step = Step { start: Nanos(now), elapsed: Nanos(ns), self_time: Nanos(ns), what };
             now += ns;
             step
         })
@@ -114,8 +114,8 @@ fn quiet() -> Vec<(u64, What)> {
 }
 
 fn load(runtime: &'static str, unit: &str, file: &str, times: [u64; 2], depth: u32) -> Load {
-    let [own, total] = times.map(Nanos);
-    Load { runtime, unit: unit.to_owned(), file: Some(file.into()), own, total, depth }
+    let [self_time, total] = times.map(Nanos);
+    Load { runtime, unit: unit.to_owned(), file: Some(file.into()), self_time, total, depth }
 }
 
 /// The findings of a run that executes this program and loads these files.

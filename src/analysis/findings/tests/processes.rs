@@ -47,7 +47,7 @@ fn a_timeout_that_passes_ends_a_wait() {
         };
         let text = format!("{name}(…) = {result}");
         let what = What::Call { name, text, file, failed, code };
-        let call = Step { start: Nanos(1_000_100), elapsed: Nanos(600_000), own: Nanos(0), what };
+        let call = Step { start: Nanos(1_000_100), elapsed: Nanos(600_000), self_time: Nanos(0), what };
         let mut account = run([quiet(), vec![(500_000, What::Off(Reason::For(reason)))]].concat());
         let index = account.steps.len() - 1;
         account.steps.insert(index, call);
@@ -64,7 +64,7 @@ fn a_timeout_that_passes_ends_a_wait() {
 fn what_has_half_of_the_time_after_the_first_byte_stands_before_it() {
     let sleeping = |ns| {
         let mut account = run(vec![(100_000, What::User), (ns, What::Off(Reason::For(Wait::Sleep)))]);
-        account.steps.push(Step { own: Nanos(0), ..account.steps[1].clone() });
+        account.steps.push(Step { self_time: Nanos(0), ..account.steps[1].clone() });
         account.steps[2].what = What::User;
         account.phases = Phases { setup: Some(Nanos(50_000)), write: Some(Nanos(0)), ..Phases::default() };
         account.total = Nanos(1_000_000);
@@ -162,7 +162,7 @@ fn a_wait_for_the_reader_of_the_output_is_not_blamed_on_a_device() {
         let write = Step {
             start: Nanos(1_000_000),
             elapsed: Nanos(600_000),
-            own: Nanos(0),
+            self_time: Nanos(0),
             what: call("write", file, false, Role::Executable),
         };
         let index = account.steps.len() - 1;
@@ -202,7 +202,7 @@ fn beside_a_turn(pid: u32, from: u64, to: u64) -> Account {
     let mut account = run([quiet(), vec![(300_000, What::Off(Reason::Preempted))]].concat());
     let step = |start, elapsed, what| {
         let elapsed = Nanos(elapsed);
-        Step { start: Nanos(start), elapsed, own: elapsed, what }
+        Step { start: Nanos(start), elapsed, self_time: elapsed, what }
     };
     let mut thread = account.threads[0].clone();
     (thread.pid, thread.tid) = (pid, ROOT + 1);
@@ -228,7 +228,7 @@ fn who_keeps_the_processor_is_told_by_who_leaves_it_when_the_turn_comes() {
     let kept_by = |leaves: u64| {
         let mut account = run([quiet(), vec![(600_000, What::Off(Reason::Runnable))]].concat());
         let what = What::Off(Reason::For(Wait::Futex));
-        let other = Step { start: Nanos(leaves), elapsed: Nanos(5_000), own: Nanos(5_000), what };
+        let other = Step { start: Nanos(leaves), elapsed: Nanos(5_000), self_time: Nanos(5_000), what };
         let mut thread = account.threads[0].clone();
         (thread.tid, thread.steps) = (ROOT + 1, vec![other]);
         account.threads.push(thread);

@@ -91,7 +91,7 @@ pub(super) fn searches(summary: &Summary, terminal: &Terminal) -> String {
     let sum = |searches: &[FileSearch]| searches.iter().map(|search| search.time).sum::<Nanos>();
     let is_little = sum(all).as_f64() < WORTH * summary.median_run.total.as_f64();
     let most = if is_little { MIN_ROWS } else { SEARCHES };
-    let (shown, rest) = all.split_at(noteworthy(all.iter().map(|own| own.time), most, summary));
+    let (shown, rest) = all.split_at(noteworthy(all.iter().map(|row| row.time), most, summary));
     let title = format!("Searches: {} lookups of paths that do not exist, {}", misses(all), sum(all));
 
     let mut text = terminal.bold(&title) + &format!("\n{:>10}{:>7}  what\n", "time", "misses");

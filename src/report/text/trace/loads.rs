@@ -15,7 +15,7 @@ const LOADS: usize = 12;
 #[derive(Clone, Default)]
 struct Line {
     times: usize,
-    own: Nanos,
+    self_time: Nanos,
     total: Nanos,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
     }
 
     let mut lines: Vec<_> = lines.into_iter().collect();
-    lines.sort_by(|(a_key, a), (b_key, b)| b.own.cmp(&a.own).then_with(|| a_key.cmp(b_key)));
+    lines.sort_by(|(a_key, a), (b_key, b)| b.self_time.cmp(&a.self_time).then_with(|| a_key.cmp(b_key)));
     let (shown, rest) = lines.split_at(LOADS.min(lines.len()));
     let total = summary.median_run.total.as_f64().max(1.0);
     let mut text = head(terminal);
@@ -37,8 +37,8 @@ pub(super) fn files(summary: &Summary, terminal: &Terminal) -> String {
         text += &row(line, total, &format!("{kind:<9}{path}{times}"));
     }
     if !rest.is_empty() {
-        let own = rest.iter().map(|(_, line)| line.own).sum();
-        let line = Line { own, total: own, times: rest.len() };
+        let self_time = rest.iter().map(|(_, line)| line.self_time).sum();
+        let line = Line { self_time, total: self_time, times: rest.len() };
         text += &row(&line, total, &count_of(rest.len(), "other", "others"));
     }
     text
@@ -53,7 +53,7 @@ fn by_file(loads: &[Load]) -> BTreeMap<(&str, &str), Line> {
         around.retain(|(depth, _)| *depth < load.depth);
         let line = lines.entry(key).or_default();
         line.times += 1;
-        line.own = line.own + load.own;
+        line.self_time = line.self_time + load.self_time;
         if around.iter().all(|(_, other)| *other != key) {
             line.total = line.total + load.total;
         }
@@ -69,10 +69,10 @@ fn head(terminal: &Terminal) -> String {
 
 fn row(line: &Line, total: f64, what: &str) -> String {
     let mut text = String::new();
-    let share = 100.0 * line.own.as_f64() / total;
-    let (own, nested) = (line.own.to_string(), line.total.to_string());
-    let nested = if line.total == line.own { String::new() } else { nested };
-    let _ = writeln!(text, "{own:>10}{share:>8.1}{nested:>12}  {what}");
+    let share = 100.0 * line.self_time.as_f64() / total;
+    let (self_time, nested) = (line.self_time.to_string(), line.total.to_string());
+    let nested = if line.total == line.self_time { String::new() } else { nested };
+    let _ = writeln!(text, "{self_time:>10}{share:>8.1}{nested:>12}  {what}");
     text
 }
 
@@ -103,7 +103,7 @@ fn report(summary: &Summary, runtime: &str, terminal: &Terminal) -> String {
 
     let mut text = String::new();
     for load in all.iter().filter(is_shown) {
-        let line = Line { times: 1, own: load.own, total: load.total };
+        let line = Line { times: 1, self_time: load.self_time, total: load.total };
         let room = terminal.width.saturating_sub(32).max(12);
         let indent = (2 * load.depth as usize).min(room - 12);
         text += &row(&line, total, &format!("{:indent$}{}", "", truncated(&load.unit, room - indent)));

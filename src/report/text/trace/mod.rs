@@ -197,18 +197,19 @@ pub(crate) fn style(kind: WorkKind) -> Style {
 }
 
 fn longest_steps(summary: &Summary, terminal: &Terminal) -> String {
-    let mut steps: Vec<&CommonStep> = summary.steps.iter().filter(|step| step.own.median > 0.0).collect();
-    steps.sort_by(|a, b| b.own.median.total_cmp(&a.own.median));
+    let mut steps: Vec<&CommonStep> =
+        summary.steps.iter().filter(|step| step.self_time.median > 0.0).collect();
+    steps.sort_by(|a, b| b.self_time.median.total_cmp(&a.self_time.median));
     let width = terminal.width.saturating_sub(32).max(20);
     let varying = if summary.runs > 1 { "varies" } else { "" };
     let head = format!("{:>10}{:>10}{varying:>10}  step", "at", "time");
     let mut text = format!("{}\n{}\n", terminal.bold("Longest single steps"), head);
     for common in steps.iter().take(STEPS) {
-        let varies = if summary.runs > 1 { variation(common.own) } else { String::new() };
+        let varies = if summary.runs > 1 { variation(common.self_time) } else { String::new() };
         let title = truncated_paths(&common.step.what.title(), width);
         let title = terminal.paint(style(kind(&common.step.what)), &title);
         let at = common.step.start;
-        let _ = writeln!(text, "{at:>10}{:>10}{varies:>10}  {title}", display_nanos(common.own.median));
+        let _ = writeln!(text, "{at:>10}{:>10}{varies:>10}  {title}", display_nanos(common.self_time.median));
     }
     text
 }

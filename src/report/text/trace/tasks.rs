@@ -70,8 +70,8 @@ fn least_shown(entries: &[Entry]) -> Nanos {
         entries.iter().map(|entry| (entry.lasted, entry.lines.len())).collect();
     lengths.sort_by(|a, b| b.cmp(a));
     let mut lines = 0;
-    let fitting = lengths.iter().take_while(|(_, own)| {
-        lines += own;
+    let fitting = lengths.iter().take_while(|(_, length)| {
+        lines += length;
         lines <= MAX_LINES
     });
     let least = fitting.last().or(lengths.first()).map(|(lasted, _)| *lasted);
@@ -85,11 +85,11 @@ fn branch(summary: &Summary, index: usize, depth: usize, entries: &mut Vec<Entry
     let indent = "  ".repeat(depth.min(DEEPEST_INDENT));
     let end = process.end.unwrap_or(account.total);
 
-    let own = process_line(process, end, &indent);
-    let lasted = own.lasted;
+    let line = process_line(process, end, &indent);
+    let lasted = line.lasted;
     let ends = process.execs.iter().skip(1).map(|next| next.start).chain([end]);
     let execs = process.execs.iter().zip(ends).map(|(exec, end)| exec_line(exec, end, &indent));
-    entries.push(Entry { lasted, lines: [own].into_iter().chain(execs).collect() });
+    entries.push(Entry { lasted, lines: [line].into_iter().chain(execs).collect() });
 
     for (child, candidate) in account.processes.iter().enumerate().skip(index + 1) {
         let is_within = candidate.start >= process.start && candidate.start <= end;

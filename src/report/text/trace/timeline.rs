@@ -30,8 +30,8 @@ pub fn timeline(summary: &Summary, terminal: &Terminal) -> String {
         // files and pipes get the whole line
         let title = if terminal.colour { truncated_paths(&title, width) } else { title };
         let title = terminal.paint(style(kind(&step.what)), &title);
-        let (at, own) = (step.start.to_string(), step.own.to_string());
-        let _ = writeln!(text, "{mark} {at:>10}{own:>10}{tid}  {title}");
+        let (at, self_time) = (step.start.to_string(), step.self_time.to_string());
+        let _ = writeln!(text, "{mark} {at:>10}{self_time:>10}{tid}  {title}");
     }
     text
 }

@@ -29,9 +29,11 @@ pub(super) fn user_code(summary: &Summary, terminal: &Terminal) -> String {
         format!("{}{:>10}{:>10}{:>8}{:>12}", fitted(&title, width), "own time", "±", "%", "with calls");
     let mut text = terminal.bold(&head) + "\n";
 
-    for module in code.divided.modules.iter().take(MODULES).filter(|it| it.own.time >= NOTEWORTHY * total) {
+    for module in
+        code.divided.modules.iter().take(MODULES).filter(|it| it.self_time.time >= NOTEWORTHY * total)
+    {
         let name = visible(module.module.rsplit('/').next().unwrap_or_default());
-        text += &terminal.paint(style(WorkKind::User), &row(&name, width, module.own, None, total));
+        text += &terminal.paint(style(WorkKind::User), &row(&name, width, module.self_time, None, total));
         text.push('\n');
     }
     if code.divided.unsampled >= NOTEWORTHY * total {
@@ -39,7 +41,8 @@ pub(super) fn user_code(summary: &Summary, terminal: &Terminal) -> String {
         let _ = writeln!(text, "{name}{:>10}", display_nanos(code.divided.unsampled));
     }
     for function in functions(code, total) {
-        text += &row(&format!("  {}", name(function)), width, function.own, Some(function.total), total);
+        text +=
+            &row(&format!("  {}", name(function)), width, function.self_time, Some(function.total), total);
         text.push('\n');
     }
     text
@@ -48,8 +51,8 @@ pub(super) fn user_code(summary: &Summary, terminal: &Terminal) -> String {
 /// Those with the longest own times, then those that call the most besides.
 fn functions(code: &UserCode, total: f64) -> Vec<&Function> {
     let all = &code.divided.functions;
-    let own = all.iter().take(FUNCTIONS).take_while(|it| it.own.time >= NOTEWORTHY * total);
-    let shown = own.clone().count();
+    let shown_functions = all.iter().take(FUNCTIONS).take_while(|it| it.self_time.time >= NOTEWORTHY * total);
+    let shown = shown_functions.clone().count();
     let mut callers: Vec<&Function> = all[shown..]
         .iter()
         .filter(|it| {
@@ -57,7 +60,7 @@ fn functions(code: &UserCode, total: f64) -> Vec<&Function> {
         })
         .collect();
     callers.sort_by(|a, b| b.total.time.total_cmp(&a.total.time));
-    own.chain(callers.into_iter().take(CALLERS)).collect()
+    shown_functions.chain(callers.into_iter().take(CALLERS)).collect()
 }
 
 fn name(function: &Function) -> String {
@@ -68,13 +71,13 @@ fn name(function: &Function) -> String {
     }
 }
 
-fn row(name: &str, width: usize, own: Estimate, with_calls: Option<Estimate>, total: f64) -> String {
+fn row(name: &str, width: usize, self_time: Estimate, with_calls: Option<Estimate>, total: f64) -> String {
     let with_calls = with_calls.map_or(String::new(), |it| format!("{:>12}", display_nanos(it.time)));
     format!(
         "{}{:>10}{:>10}{:>8.1}{with_calls}",
         fitted(name, width),
-        display_nanos(own.time),
-        display_nanos(own.error()),
-        100.0 * own.time / total
+        display_nanos(self_time.time),
+        display_nanos(self_time.error()),
+        100.0 * self_time.time / total
     )
 }

@@ -66,7 +66,7 @@ pub(super) fn loaded<T>(
     ring: u32,
     prepared: impl Fn(Loading<'_>, Ebpf) -> Result<T, AttachError>,
 ) -> Result<T, AttachError> {
-    let namespace = Namespace::own().ok_or(AttachError::NoProc)?;
+    let namespace = Namespace::ours().ok_or(AttachError::NoProc)?;
     let types = KernelTypes::read().map_err(AttachError::of_type_information)?;
     of_either(|object| {
         let btf = types.of_object(bytes(object)).map_err(AttachError::of_type_information)?;

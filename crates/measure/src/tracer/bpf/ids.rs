@@ -56,7 +56,7 @@ impl Ids {
 
     /// The machine gives an id away again once its thread is dead, so the last one until then counts.
     fn of(&self, id: u32, at: Nanos) -> Option<u32> {
-        self.0.range((id, Nanos(0))..=(id, at)).next_back().map(|(_, own)| *own)
+        self.0.range((id, Nanos(0))..=(id, at)).next_back().map(|(_, id)| *id)
     }
 }
 

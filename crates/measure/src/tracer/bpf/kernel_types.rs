@@ -40,7 +40,7 @@ impl KernelTypes {
     ///
     /// The loader does not know this format.
     pub(super) fn of_object(&self, object: &[u8]) -> Result<Btf, BtfError> {
-        let few = of_section(object).and_then(|own| Types::of(&self.0)?.named(&Types::of(own)?.names()));
+        let few = of_section(object).and_then(|types| Types::of(&self.0)?.named(&Types::of(types)?.names()));
         Btf::parse(few.as_deref().unwrap_or(&self.0), Endianness::default())
     }
 

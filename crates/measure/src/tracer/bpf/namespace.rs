@@ -21,9 +21,9 @@ const MACHINE: Namespace = Namespace(0xefff_fffc);
 
 impl Namespace {
     /// `None` without `/proc`, which alone knows it.
-    pub(super) fn own() -> Option<Namespace> {
+    pub(super) fn ours() -> Option<Namespace> {
         match std::fs::read_link("/proc/self/ns/pid") {
-            Ok(own) => Namespace::of(&own),
+            Ok(namespace) => Namespace::of(&namespace),
             // a kernel without such namespaces has no such link
             Err(_) => Path::new("/proc/self/status").exists().then_some(MACHINE),
         }

@@ -185,22 +185,22 @@ fn program_text(program: &str) -> ([u8; PATH_ROOM], u32) {
 /// The recording of a process that nobody launched for us: it begins at the entry of its `execve`, and ends when its parent has
 /// been told, or if it ignores that, when the last thread has begun to exit.
 pub(super) fn recording(mut events: Vec<Event>, lost: u64, root: u32) -> Recording {
-    let own = |event: &&Event| event.pid == root;
+    let of_root = |event: &&Event| event.pid == root;
     // the records of an exec that failed before lie in the same log
     let entered = |event: &&Event| event.kind == EventKind::ExecEnter;
-    let committed = events.iter().filter(own).find(|event| matches!(event.kind, EventKind::Image(_)));
+    let committed = events.iter().filter(of_root).find(|event| matches!(event.kind, EventKind::Image(_)));
     let committed = committed.map_or(Nanos(u64::MAX), |event| event.at);
-    let before = events.iter().filter(own).filter(|event| event.at <= committed);
+    let before = events.iter().filter(of_root).filter(|event| event.at <= committed);
     let begun = before.rev().find(entered).map_or(Nanos(0), |event| event.at);
 
     let is_end = |event: &&Event| matches!(event.kind, EventKind::Exit { .. } | EventKind::ParentTold);
-    let ended = events.iter().filter(own).filter(is_end).map(|event| event.at).max().unwrap_or(begun);
-    let status = events.iter().filter(own).rev().find_map(|event| match event.kind {
+    let ended = events.iter().filter(of_root).filter(is_end).map(|event| event.at).max().unwrap_or(begun);
+    let status = events.iter().filter(of_root).rev().find_map(|event| match event.kind {
         EventKind::Exit { group_dead: true, status } => Some(status),
         _ => None,
     });
     let status = status.unwrap_or(0);
-    let command = events.iter().filter(own).find_map(|event| match &event.kind {
+    let command = events.iter().filter(of_root).find_map(|event| match &event.kind {
         EventKind::Image(image) => Some(image.argv.clone()),
         _ => None,
     });

@@ -65,9 +65,10 @@ fn descriptor_one(tracee: TracedThread) -> io::Result<OwnedFd> {
 
 /// `kcmp(2)`; `None` if the kernel does not have it, or refuses.
 fn same_file(ours: &OwnedFd, tracee: TracedThread, descriptor: i32) -> Option<bool> {
-    let (own, theirs) = (ours.as_raw_fd(), descriptor);
+    let (our_descriptor, theirs) = (ours.as_raw_fd(), descriptor);
     // SAFETY: no pointers.
-    let order = unsafe { libc::syscall(libc::SYS_kcmp, libc::getpid(), tracee.0, KCMP_FILE, own, theirs) };
+    let order =
+        unsafe { libc::syscall(libc::SYS_kcmp, libc::getpid(), tracee.0, KCMP_FILE, our_descriptor, theirs) };
     match order {
         0 => Some(true),
         1.. => Some(false),

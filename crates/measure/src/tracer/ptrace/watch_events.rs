@@ -155,8 +155,8 @@ impl WatchEvents {
 impl Process {
     /// The program that it executes, or of which it is a copy.
     fn program(&self, process: i32) -> Option<ProgramRun> {
-        let own = self.entered.map(|entered| ProgramRun { pid: process.cast_unsigned(), entered });
-        own.or(self.by)
+        let run = self.entered.map(|entered| ProgramRun { pid: process.cast_unsigned(), entered });
+        run.or(self.by)
     }
 
     fn ended(self, task: Task, at: Nanos, how: Ending) -> EndedProgram {
@@ -208,11 +208,11 @@ mod tests {
 
     #[test]
     fn our_own_arguments_and_cpu_time_are_read() {
-        let own = std::process::id().cast_signed();
-        let (argv, bytes) = arguments(own);
+        let our_pid = std::process::id().cast_signed();
+        let (argv, bytes) = arguments(our_pid);
         let expected: Vec<String> = std::env::args().collect();
         assert_eq!((argv.len(), argv.first()), (expected.len(), expected.first()));
         assert_eq!(bytes as usize, expected.iter().map(|word| word.len() + 1).sum::<usize>());
-        assert!(cpu_time(own) > Nanos(0));
+        assert!(cpu_time(our_pid) > Nanos(0));
     }
 }

@@ -14,6 +14,7 @@ use super::ourselves;
 use super::stdio::{OutputKind, Stdout, input, null};
 use super::wait::Watch;
 use crate::clock;
+use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::fs::File;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -113,6 +114,9 @@ struct Orders {
     unmask: bool,
     meeting: c_int,
     tracers_end: c_int,
+    /// The child's process id, which the kernel writes before the child runs (`CLONE_PARENT_SETTID`). Only a child that shares
+    /// our memory sees it.
+    pid: UnsafeCell<c_int>,
     spin: u64,
     shares_memory: bool,
     filter: *const libc::sock_fprog,
@@ -240,6 +244,7 @@ impl Launcher {
             unmask: self.unmask,
             meeting,
             tracers_end,
+            pid: UnsafeCell::new(0),
             spin,
             shares_memory,
             filter: filter.as_ref().map_or(ptr::null(), ptr::from_ref),
@@ -280,8 +285,9 @@ impl Launcher {
         // SAFETY: the stack is ours, `orders` outlives the child's use of it (vfork) or is copied (fork), and
         // `child_main` does nothing but system calls.
         let pid = unsafe {
-            let orders = ptr::from_ref(orders).cast_mut().cast();
-            libc::clone(child_main, self.shared.stack_top(), sharing | libc::SIGCHLD, orders)
+            let flags = sharing | libc::CLONE_PARENT_SETTID | libc::SIGCHLD;
+            let passed = ptr::from_ref(orders).cast_mut().cast();
+            libc::clone(child_main, self.shared.stack_top(), flags, passed, orders.pid.get())
         };
         if pid < 0 {
             return Err(LaunchError::resource("a process"));
@@ -326,7 +332,7 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
         }
         if orders.meeting < 0 {
             // Before the exec, because its processes may run before our parent does. A tracer's end ends all that it traces.
-            kill_guard::guard(libc::getpid());
+            kill_guard::guard(orders.pid.get().read_volatile());
         }
 
         let Streams { stdin, stdout, stderr, terminal, .. } = orders.streams;

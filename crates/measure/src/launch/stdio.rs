@@ -191,7 +191,8 @@ impl Stdout {
                 awaited.take_stderr(piece);
             }
         });
-        if self.kind == OutputKind::File {
+        let is_over = self.kind == OutputKind::Pipe && self.collected.closed;
+        if self.kind == OutputKind::File || is_over {
             return;
         }
         let Some(mut ours) = self.ours.take() else { return };

@@ -12,6 +12,7 @@ use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// When we look at the tracee's output.
@@ -426,7 +427,7 @@ impl Usage {
         Usage {
             user: from_timeval(usage.ru_utime),
             system: from_timeval(usage.ru_stime),
-            max_rss: (kibibytes > own_peak_kibibytes()).then_some(Bytes(kibibytes * 1024)),
+            max_rss: exceeds_own_peak(kibibytes).then_some(Bytes(kibibytes * 1024)),
             minor_faults: usage.ru_minflt.unsigned_abs(),
             major_faults: usage.ru_majflt.unsigned_abs(),
             // In units of 512 bytes: task_io_get_inblock() in include/linux/task_io_accounting_ops.h.
@@ -436,8 +437,14 @@ impl Usage {
     }
 }
 
-fn own_peak_kibibytes() -> u64 {
-    usage_of(libc::RUSAGE_SELF).ru_maxrss.unsigned_abs()
+/// Asks the kernel only if the value exceeds the last answer: a peak never falls.
+fn exceeds_own_peak(kibibytes: u64) -> bool {
+    static KNOWN: AtomicU64 = AtomicU64::new(0);
+    // ORDERING: a value of its own, which stands for nothing else.
+    if kibibytes > KNOWN.load(Ordering::Relaxed) {
+        KNOWN.store(usage_of(libc::RUSAGE_SELF).ru_maxrss.unsigned_abs(), Ordering::Relaxed);
+    }
+    kibibytes > KNOWN.load(Ordering::Relaxed)
 }
 
 /// Processor time used so far by us and by our reaped children.

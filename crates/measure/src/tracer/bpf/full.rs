@@ -141,6 +141,7 @@ impl BpfFull {
             let _ = perf(&mut programs, name).and_then(|program| judged(|| program.load()));
         }
 
+        let skipped = Skipped::since_now(&programs);
         Ok(BpfFull {
             programs,
             links: Vec::new(),
@@ -153,7 +154,7 @@ impl BpfFull {
             family,
             threads,
             namespace,
-            skipped: Skipped::default(),
+            skipped,
         })
     }
 
@@ -279,7 +280,6 @@ impl BpfFull {
 
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
-        self.skipped = Skipped::since_now(&self.programs);
         let run = Run::armed(self.namespace, reopened);
         self.shared.write(FullSession { run, ..FullSession::default() });
         self.ring.watch(true);
@@ -383,7 +383,7 @@ impl Tracer for BpfFull {
         self.arm(options.output.is_read());
         let ended = observed_run(launcher, &mut stdout, options.timeout);
         let (Observed { mut events, ids, mut lost }, seen, outlived) = self.collect_and_kill();
-        lost += self.skipped.until_now(&self.programs);
+        lost += self.skipped.in_run(&self.programs);
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, options, &child, &ended, stdout.finish());
         recording.left_behind |= outlived?;

@@ -106,7 +106,7 @@ impl BpfPhases {
             let _ = judged(|| program.load());
         }
         let ring = RingDrain::start(events, ring);
-        let (links, skipped) = (Vec::new(), Skipped::default());
+        let (links, skipped) = (Vec::new(), Skipped::since_now(&programs));
         Ok(BpfPhases {
             programs,
             links,
@@ -151,7 +151,6 @@ impl BpfPhases {
     /// stdout's inode through another open file (wrong for a null device, which all processes share).
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
-        self.skipped = Skipped::since_now(&self.programs);
         let run = Run::armed(self.namespace, reopened);
         self.session.write(PhasesSession { run, ..PhasesSession::default() });
         self.ring.watch(true);
@@ -167,7 +166,7 @@ impl BpfPhases {
 
         let left = self.session.read();
         self.gather(left.logged, &mut observed);
-        observed.lost += left.run.lost + self.skipped.until_now(&self.programs);
+        observed.lost += left.run.lost + self.skipped.in_run(&self.programs);
         self.session.write(PhasesSession::default());
         if left.run.others != 0 {
             self.family.forget(left.run.root);

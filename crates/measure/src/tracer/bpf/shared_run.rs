@@ -34,15 +34,24 @@ pub(super) struct Run {
     pub(super) lost: u64,
 }
 
+thread_local! {
+    // SAFETY: gettid has no arguments and no effects.
+    static OUR_THREAD: u32 = unsafe { libc::gettid() }.cast_unsigned();
+}
+
 impl Run {
     /// The next process that the calling thread creates is the tracee. `reopened`: also counts output that reaches the
     /// stdout's inode through another open file (wrong for a null device, which all processes share).
     pub(super) fn armed(namespace: Namespace, reopened: bool) -> Run {
-        // SAFETY: gettid has no arguments and no effects.
-        let own_thread = unsafe { libc::gettid() }.cast_unsigned();
         let Namespace(namespace) = namespace;
         let twice = u32::from(programs_may_be_skipped());
-        Run { armed_by: own_thread, match_inode: u32::from(reopened), namespace, twice, ..Run::default() }
+        Run {
+            armed_by: OUR_THREAD.with(|thread| *thread),
+            match_inode: u32::from(reopened),
+            namespace,
+            twice,
+            ..Run::default()
+        }
     }
 }
 

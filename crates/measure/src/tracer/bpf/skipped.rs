@@ -6,8 +6,8 @@
 use super::attach::Object;
 use aya::Ebpf;
 use aya::programs::Program;
-use std::fs;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::LazyLock;
 
 /// The programs of `TWICE` and their twins. Without these the events of a run are incomplete. The programs on wakings,
 /// signals and switches are not preempted.
@@ -28,14 +28,18 @@ const OF_INTERRUPTS_TOO: &str = "count_memcg_events";
 /// Since Linux 7.0 tasks are preempted in the programs of tracepoints (`TRACE_EVENT` calls them under SRCU).
 const PREEMPTED_SINCE: u32 = 7;
 
+static PREEMPTED: LazyLock<bool> = LazyLock::new(|| {
+    let system = rustix::system::uname();
+    major(system.release().to_str().unwrap_or_default()).is_some_and(|major| major >= PREEMPTED_SINCE)
+});
+
 /// Whether the kernel may skip programs of [`TWICE`], so that both of each pair are attached.
 pub(super) fn programs_may_be_skipped() -> bool {
     #[cfg(test)]
     if twins::FORCED.get() {
         return true;
     }
-    let system = rustix::system::uname();
-    major(system.release().to_str().unwrap_or_default()).is_some_and(|major| major >= PREEMPTED_SINCE)
+    *PREEMPTED
 }
 
 /// A program for a tracepoint and, where programs may be skipped, its twin. They are attached in this order.
@@ -49,26 +53,45 @@ fn major(release: &str) -> Option<u32> {
     release.split('.').next()?.parse().ok()
 }
 
-/// The skips of the programs that observe a run, from one moment on.
+/// How many runs may pass between two readings on kernels that do not preempt the programs. There nothing is skipped unless a
+/// program interrupts itself, so the reading is a safety net, and it need not be paid for in each run.
+const MAX_UNREAD_RUNS: u64 = 64;
+
+/// The skips of the programs that observe runs, from one reading to the next.
 #[derive(Debug, Default)]
 pub(super) struct Skipped {
     before: [[Option<u64>; 2]; TWICE.len()],
+    runs: u64,
 }
 
 impl Skipped {
-    /// From now on.
+    /// From now on. Once before the first run.
     pub(super) fn since_now(programs: &Ebpf) -> Skipped {
-        let count = |name| skips_of(programs.program(name)?);
-        Skipped { before: TWICE.map(|(name, again)| [name, again].map(count)) }
+        Skipped { before: counts(programs), runs: 0 }
     }
 
-    /// The most events that were missed: by a program and, if it has one, by its twin.
-    pub(super) fn until_now(&self, programs: &Ebpf) -> u64 {
-        let now = Skipped::since_now(programs).before;
-        let pairs = TWICE.iter().zip(now).zip(self.before);
+    /// At the end of a run: the most events that were missed since the last reading, by a program and, if it has one, by its
+    /// twin. Where programs may be skipped, this reads in each run. Elsewhere it reads in the runs 1, 2, 4 … 64 and in each
+    /// 64th from then on, and what was missed counts for the run that is just over.
+    pub(super) fn in_run(&mut self, programs: &Ebpf) -> u64 {
+        self.runs += 1;
+        if !programs_may_be_skipped() && !is_reading_due(self.runs) {
+            return 0;
+        }
+        let now = counts(programs);
+        let before = std::mem::replace(&mut self.before, now);
+        let pairs = TWICE.iter().zip(now).zip(before);
         let counted = pairs.filter(|((names, _), _)| names.0 != OF_INTERRUPTS_TOO);
         counted.map(|((_, now), before)| missed(now, before)).sum()
     }
+}
+
+fn is_reading_due(run: u64) -> bool {
+    run.is_power_of_two() && run < MAX_UNREAD_RUNS || run.is_multiple_of(MAX_UNREAD_RUNS)
+}
+
+fn counts(programs: &Ebpf) -> [[Option<u64>; 2]; TWICE.len()] {
+    TWICE.map(|(name, again)| [name, again].map(|name| skips_of(programs.program(name)?)))
 }
 
 /// A twin has no count where it is not loaded.
@@ -84,12 +107,37 @@ pub(super) fn skips(programs: &Ebpf, names: &[&str]) -> u64 {
 }
 
 fn skips_of(program: &Program) -> Option<u64> {
-    let descriptor = program.fd().ok()?.as_fd().as_raw_fd();
-    recursion_misses(&fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?)
+    recursion_misses(program.fd().ok()?.as_fd())
 }
 
-fn recursion_misses(info: &str) -> Option<u64> {
-    info.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()
+/// `struct bpf_prog_info` of `bpf(2)`, as far as `recursion_misses`, the last field that we read.
+const INFO_BYTES: u32 = 216;
+
+const INFO_WORDS: usize = INFO_BYTES as usize / 8;
+
+/// `BPF_OBJ_GET_INFO_BY_FD`.
+const GET_INFO: libc::c_int = 15;
+
+/// The attributes of `BPF_OBJ_GET_INFO_BY_FD`: `info` in `union bpf_attr`.
+#[repr(C)]
+struct InfoRequest {
+    fd: u32,
+    length: u32,
+    address: u64,
+}
+
+/// One system call. `None`: this kernel has no count.
+fn recursion_misses(program: BorrowedFd<'_>) -> Option<u64> {
+    let mut info = [0_u64; INFO_WORDS];
+    let mut request = InfoRequest {
+        fd: program.as_raw_fd().cast_unsigned(),
+        length: INFO_BYTES,
+        address: info.as_mut_ptr() as u64,
+    };
+    // SAFETY: the kernel writes at most `length` bytes to `info`. All fields that say how much room our arrays have are 0.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, GET_INFO, &raw mut request, size_of::<InfoRequest>()) };
+    (result == 0 && request.length >= INFO_BYTES).then(|| info[INFO_WORDS - 1])
 }
 
 /// For tests of the twins, which this kernel may not need.
@@ -172,9 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_says_how_often_it_skipped_a_program() {
-        let info = "pos:\t0\nflags:\t02000002\nprog_type:\t26\nrun_cnt:\t0\nrecursion_misses:\t12\n";
-        assert_eq!(recursion_misses(info), Some(12));
-        assert_eq!(recursion_misses("prog_type:\t26\n"), None);
+    fn readings_are_dense_at_first_and_then_regular() {
+        let due: Vec<u64> = (1..=200).filter(|run| is_reading_due(*run)).collect();
+        assert_eq!(due, [1, 2, 4, 8, 16, 32, 64, 128, 192]);
     }
 }

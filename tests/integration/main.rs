@@ -55,6 +55,7 @@ mod ptrace;
 mod report;
 mod results_kept;
 mod rights;
+mod run_cost;
 mod runtime;
 mod runtime_options;
 mod soak;

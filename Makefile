@@ -43,7 +43,8 @@ unit:
 # works on any machine). Then, in a release build, they run the exhaustive searches, all lengths, and a large number of
 # nearly valid files.
 PROOFS = $(CARGO) test --release --locked --test integration --
-proofs: build-needs
+proofs: $(FIRSTBYTE)
+	scripts/limits
 	scripts/build-needs proofs
 	tests/qemu/run
 	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip prometheus_real

@@ -1,6 +1,7 @@
 //! Writes results: each format to its target.
 
 use super::CommandError;
+use crate::document::INSTALL;
 use crate::output::Target;
 use crate::output::visible_path;
 use crate::report::formats::{Exported, Format};
@@ -31,7 +32,7 @@ fn check_format((format, target): &Export) -> Result<(), CommandError> {
     let file = target.path();
     Err(CommandError::usage(format!(
         "`{}` cannot be drawn: this firstbyte is built without PNG\n\
-         help: --export-svg {}, or build with `cargo install firstbyte --features png`",
+         help: --export-svg {}, or in firstbyte's source folder: {INSTALL} --features png",
         visible_path(file),
         visible_path(&file.with_extension("svg"))
     )))

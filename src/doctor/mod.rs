@@ -29,7 +29,10 @@ pub fn try_bpf() -> Result<Vec<&'static str>, String> {
 /// Without the feature `bpf` there is nothing to load.
 #[cfg(not(feature = "bpf"))]
 pub fn try_bpf() -> Result<Vec<&'static str>, String> {
-    Err("this firstbyte was built without the feature `bpf`\nhelp: cargo install firstbyte".to_owned())
+    let help = crate::document::INSTALL;
+    Err(format!(
+        "this firstbyte was built without the feature `bpf`\nhelp: in firstbyte's source folder: {help}"
+    ))
 }
 
 /// Tries everything once. `bpf` is [`try_bpf`] or replaces it; its error may end with a `help:` line.

@@ -33,6 +33,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
+/// Installs firstbyte, in its source folder. No registry has it.
+pub const INSTALL: &str = "cargo install --path . --locked";
+
 /// The facts of a machine, as every document has them.
 pub fn machine_facts(machine: &Machine) -> Value {
     serde_json::to_value(machine).unwrap_or_default()

@@ -1,6 +1,7 @@
 //! Reads documents: our own, and hyperfine's.
 
 use super::hyperfine;
+use crate::document::INSTALL;
 use crate::document::bench::{SCHEMA, Tool};
 use crate::document::{Document, Kind};
 use crate::output::{visible, visible_path};
@@ -31,7 +32,7 @@ pub enum ReadError {
     )]
     NotResults { path: PathBuf },
     #[error(
-        "`{}` has the schema `{}`, newer than `{SCHEMA}`, the newest one that this version reads\nhelp: cargo install firstbyte",
+        "`{}` has the schema `{}`, newer than `{SCHEMA}`, the newest one that this version reads\nhelp: get a newer firstbyte; in its source folder: git pull && {INSTALL}",
         visible_path(path),
         visible(schema)
     )]

@@ -12,7 +12,7 @@ use crate::tracing::TracePlan;
 const EXAMPLES: &str = "\
 Examples:
   firstbyte diff 'python3 -c 1' 'python3 -S -c 1'
-  firstbyte trace --record old.rec -- ./app && firstbyte diff old.rec ./app";
+  firstbyte trace --record old.rec ./app && firstbyte diff old.rec ./app";
 
 /// Compare two start-ups, step by step
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ impl Args {
     pub fn plan(self) -> Result<Plan, String> {
         let sides = [self.first, self.second];
         Ok(Plan {
-            interpreter: self.explaining.interpreter(sides.iter())?,
+            interpreter: self.explaining.interpreter(sides.iter().map(String::as_str))?,
             sides,
             runs: self.explaining.plan()?,
             exports: self.exports.targets_with(&self.json),

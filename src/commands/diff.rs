@@ -70,7 +70,7 @@ fn source(plan: &Plan, side: usize) -> Result<SideSource, CommandError> {
 fn no_side(path: &str) -> CommandError {
     CommandError::usage(format!(
         "`{path}` is neither an executable program nor a recording\n\
-         help: firstbyte trace --record FILE -- CMD makes a recording"
+         help: firstbyte trace --record FILE CMD makes a recording"
     ))
 }
 

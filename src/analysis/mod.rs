@@ -41,6 +41,7 @@ pub mod step;
 mod structures;
 pub mod summary;
 mod symbols;
+pub mod taken;
 #[cfg(test)]
 mod tests;
 mod thread;

@@ -2,6 +2,7 @@
 
 use super::findings;
 use super::summary::Summary;
+use super::taken::taken;
 use super::trace_analysis::TraceAnalysis;
 use crate::document::bench::{ColdMethod, ColdRuns, MIN_BLOCKS, Severity, Warning};
 use crate::stats;
@@ -34,6 +35,7 @@ impl TraceNotes {
         let mut urgent = ending(analysis);
         urgent.extend(interruption(analysis));
         urgent.extend(in_words(&warnings, Severity::Serious));
+        urgent.extend(findings::busy(&analysis.summary));
 
         let mut notes: Vec<String> = analysis.observed.cold.as_ref().map(coldness).into_iter().collect();
         notes.push(format!("Observed by {}: it {}.", tracer.backend.name(), tracer.reason));
@@ -62,7 +64,7 @@ impl TraceNotes {
         let note = findings::note(&analysis.summary, &analysis.machine());
         TraceNotes {
             command: recording.map(|recording| shell_words::join(&recording.command)).unwrap_or_default(),
-            urgent: notes.into_iter().collect(),
+            urgent: notes.into_iter().chain(findings::busy(&analysis.summary)).collect(),
             warnings: Vec::new(),
             notes: note.into_iter().collect(),
             findings_of: findings_of(&analysis.summary),
@@ -90,7 +92,9 @@ pub fn findings_of(summary: &Summary) -> Option<Nanos> {
 }
 
 fn sentences(analysis: &TraceAnalysis) -> Vec<String> {
-    let total = analysis.summary.median_run.total;
+    // as the shares: other programs' time says nothing of this one
+    let account = &analysis.summary.median_run;
+    let total = Nanos(account.total.0.saturating_sub(taken(account).others.time.0));
     analysis.findings().iter().map(|finding| finding.sentence(total)).collect()
 }
 

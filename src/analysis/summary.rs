@@ -1,7 +1,7 @@
 //! Several runs of one command, summed up.
 
 use super::align::{Pair, align};
-use super::attribution::{WorkKind, kind, shares};
+use super::attribution::{OTHERS, WorkKind, kind, shares_of};
 use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::model::Account;
@@ -148,6 +148,18 @@ impl Summary {
             others: accounts.into_iter().map(|account| (account, Vec::new())).collect(),
         })
     }
+
+    /// The mean time in which other programs had the processor, in nanoseconds.
+    pub fn taken_by_others(&self) -> f64 {
+        self.shares.iter().find(|share| share.is_of_others()).map_or(0.0, |share| share.time.middle)
+    }
+}
+
+impl CommonShare {
+    /// Whether it is the time in which other programs had the processor.
+    pub fn is_of_others(&self) -> bool {
+        self.kind == WorkKind::Waiting && self.name == OTHERS
+    }
 }
 
 /// The time and the number of the path's steps of one kind.
@@ -164,7 +176,7 @@ fn of_kind(accounts: &[Account], wanted: WorkKind) -> (Spread, f64) {
 fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
     let mut all: BTreeMap<(WorkKind, String), Vec<(f64, u64)>> = BTreeMap::new();
     for (run, account) in accounts.iter().enumerate() {
-        for share in shares(&account.steps) {
+        for share in shares_of(account) {
             let entry = all.entry((share.kind, share.name)).or_default();
             entry.resize(run, (0.0, 0));
             entry.push((share.time.as_f64(), share.count));

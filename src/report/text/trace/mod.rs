@@ -127,17 +127,31 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
     let width = terminal.width.saturating_sub(30).max(20);
     let title = fitted(title(summary), width);
     let mut text = terminal.bold(&format!("{title}{:>10}{:>8}{:>10}", "time", "%", "steps")) + "\n";
-    let total = summary.total.middle.max(1.0);
+    let (total, others) = (running_total(summary), summary.taken_by_others());
     for (wanted, (time, count)) in WorkKind::ALL.into_iter().zip(&summary.kinds) {
-        if *count == 0.0 && time.middle == 0.0 {
+        let time = if wanted == WorkKind::Waiting { time.middle - others } else { time.middle };
+        if *count == 0.0 && time <= 0.0 {
             continue;
         }
-        let line = row(wanted.title(), width, time.middle, total, *count);
+        let line = row(wanted.title(), width, time, total, *count);
         text += &terminal.paint(style(wanted), &line);
         text.push('\n');
-        text += &parts(summary, wanted, time.middle, width, total);
+        text += &parts(summary, wanted, time, width, total);
+    }
+    if others > 0.0 {
+        let _ = writeln!(
+            text,
+            "{}{:>10}",
+            fitted("other programs had the processor", width),
+            display_nanos(others)
+        );
     }
     text
+}
+
+/// The total without the time in which other programs had the processor: percentages are of this.
+fn running_total(summary: &Summary) -> f64 {
+    (summary.total.middle - summary.taken_by_others()).max(1.0)
 }
 
 fn title(summary: &Summary) -> &'static str {
@@ -160,7 +174,11 @@ fn parts(summary: &Summary, wanted: WorkKind, time: f64, width: usize, total: f6
     if wanted == WorkKind::User || time < NOTEWORTHY * total {
         return String::new();
     }
-    let shares: Vec<_> = summary.shares.iter().filter(|s| s.kind == wanted && s.time.middle > 0.0).collect();
+    let shares: Vec<_> = summary
+        .shares
+        .iter()
+        .filter(|s| s.kind == wanted && s.time.middle > 0.0 && !s.is_of_others())
+        .collect();
     let noteworthy = shares.iter().take_while(|s| s.time.middle >= NOTEWORTHY * total).count();
     let shown = noteworthy.clamp(MIN_ROWS, SHARES);
     // a line for one share can be its own line

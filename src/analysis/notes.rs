@@ -102,7 +102,7 @@ fn sentences(analysis: &TraceAnalysis) -> Vec<String> {
 pub fn side_notes(analysis: &TraceAnalysis) -> Vec<String> {
     let warnings = in_words(&warnings(analysis), Severity::Serious);
     let runs = ending(analysis).into_iter().chain(interruption(analysis));
-    runs.chain(warnings).chain([executions(analysis)]).collect()
+    runs.chain(warnings).collect()
 }
 
 /// What makes the figures less certain.
@@ -163,7 +163,7 @@ fn coldness(cold: &ColdRuns) -> String {
 }
 
 /// Commands have side effects, so the reader learns how often this one was executed.
-fn executions(analysis: &TraceAnalysis) -> String {
+pub fn executions(analysis: &TraceAnalysis) -> String {
     let traced = analysis.observed.recordings.len();
     let code = analysis.summary.user_code.as_ref();
     let sampled = code.map_or(String::new(), |code| format!(", {} sampled", code.runs));

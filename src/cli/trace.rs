@@ -40,9 +40,6 @@ pub struct Args {
     /// Skip the untraced runs that measure the observer overhead
     #[arg(long)]
     no_overhead: bool,
-    /// Skip the run in which language runtimes such as Python and Node report what they load
-    #[arg(long)]
-    no_runtimes: bool,
     /// Follow the threads that work while the others wait, or the first thread with its waits
     #[arg(long, value_name = "THREAD", default_value = "critical")]
     thread: ThreadArg,
@@ -83,6 +80,9 @@ pub(super) struct ExplainingArgs {
     /// Skip the sampled runs that name the functions of user code
     #[arg(long)]
     no_samples: bool,
+    /// Skip the run in which language runtimes such as Python and Node report what they load
+    #[arg(long)]
+    pub(super) no_runtimes: bool,
     #[command(flatten)]
     running: RunningArgs,
     #[command(flatten)]
@@ -144,7 +144,7 @@ impl Args {
     pub fn plan(self) -> Result<Plan, String> {
         let subject = self.subject()?;
         let runs = self.explaining.plan()?;
-        let reports = !self.no_runtimes;
+        let reports = !self.explaining.no_runtimes;
         let overhead = !self.no_overhead && !self.explaining.quick;
         let exports = self.exports.targets_with(&self.json);
         // the list of steps and the table need nothing else
@@ -186,7 +186,7 @@ impl Args {
 }
 
 /// Which runs are made beside the traced ones. Who wants one run gets one run.
-fn beside(runs: &TracePlan, reports: bool, costs: bool) -> Beside {
+pub(super) fn beside(runs: &TracePlan, reports: bool, costs: bool) -> Beside {
     let several = runs.count != Some(1);
     // a run that ends at a moment has no whole output, and a cold one no comparable time
     let is_whole = runs.each_run.until.is_none() && runs.cold.is_none();

@@ -37,6 +37,7 @@ mod reading;
 pub mod recorded;
 pub mod runs;
 mod searches;
+pub mod slowed;
 pub mod step;
 mod structures;
 pub mod summary;

@@ -19,7 +19,7 @@ pub struct TraceNotes {
     pub warnings: Vec<Warning>,
     /// How it was observed, and what was not seen: a line each.
     pub notes: Vec<String>,
-    /// The total of the run that the findings describe, if it is far from the total of all runs.
+    /// The total of the run that the findings describe, if it is far from the total that is shown.
     pub findings_of: Option<Nanos>,
     /// A paragraph each.
     pub findings: Vec<String>,
@@ -87,7 +87,7 @@ const NEAR_RATIO: f64 = 0.05;
 
 /// Findings describe the run whose total is the median. Where the runs vary much, the mean of their middle half is another.
 pub fn findings_of(summary: &Summary) -> Option<Nanos> {
-    let (described, mean) = (summary.median_run.total, summary.total.middle);
+    let (described, mean) = (summary.median_run.total, summary.headline());
     ((described.as_f64() - mean).abs() > NEAR_RATIO * mean).then_some(described)
 }
 

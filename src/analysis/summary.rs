@@ -78,6 +78,13 @@ pub struct CommonStep {
     pub runs: usize,
 }
 
+/// The observer stopped the program at every system call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slowed {
+    /// The mean total of the traced runs without what the stops cost, in nanoseconds; `None`: no untraced runs were made.
+    pub untraced: Option<f64>,
+}
+
 /// Several runs of one command.
 #[derive(Clone, Debug)]
 pub struct Summary {
@@ -98,6 +105,8 @@ pub struct Summary {
     pub steps: Vec<CommonStep>,
     /// The median of each count over all runs; of two in the middle, the smaller.
     pub counts: Counts,
+    /// The tracer stopped the program at every system call; `None`: it did not.
+    pub slowed: Option<Slowed>,
     /// Events that the tracer lost in all runs.
     pub lost: u64,
     /// User code by function; `None`: it was not sampled.
@@ -138,6 +147,7 @@ impl Summary {
             steps: common_steps(&accounts, middle),
             counts: Counts::combined(&counts, median_count)?,
             lost: accounts.iter().map(|a| a.lost).sum(),
+            slowed: None,
             user_code: None,
             loads: Vec::new(),
             linked: Vec::new(),
@@ -147,6 +157,16 @@ impl Summary {
             median_index,
             others: accounts.into_iter().map(|account| (account, Vec::new())).collect(),
         })
+    }
+
+    /// The mean total without what stops of the tracer cost, if that is known, in nanoseconds.
+    pub fn headline(&self) -> f64 {
+        self.slowed.and_then(|slowed| slowed.untraced).unwrap_or(self.total.middle)
+    }
+
+    /// What recorded times are multiplied with to be parts of [`Summary::headline`].
+    pub fn scale(&self, recorded_total: f64) -> f64 {
+        self.headline() / recorded_total.max(1.0)
     }
 
     /// The mean time in which other programs had the processor, in nanoseconds.

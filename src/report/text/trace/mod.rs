@@ -76,9 +76,28 @@ fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
         ),
     };
 
-    let total = display_nanos(summary.total.middle);
+    let total = display_nanos(summary.headline());
     let line = format!("{total} from execve to exit ({runs}); {}.", first_byte(summary));
-    format!("{}{}\n", name_line(command, terminal), terminal.wrap(&line, 0))
+    let slowed = slowed(summary, terminal);
+    format!("{}{}\n{slowed}", name_line(command, terminal), terminal.wrap(&line, 0))
+}
+
+/// By what the program was stopped, and how much that slowed it.
+fn slowed(summary: &Summary, terminal: &Terminal) -> String {
+    let Some(slowed) = summary.slowed else { return String::new() };
+    let traced = summary.total.middle;
+    let text = match slowed.untraced {
+        Some(untraced) => format!(
+            "Traced by ptrace, which made it {:.1} times as long ({}): that is taken off, except from single steps and \
+             findings.",
+            traced / untraced.max(1.0),
+            display_nanos(traced)
+        ),
+        None => "Traced by ptrace, which stops it at every system call: how much longer these times are than untraced \
+                 ones is not known here."
+            .to_owned(),
+    };
+    terminal.wrap(&text, 0) + "\n"
 }
 
 fn name_line(command: &str, terminal: &Terminal) -> String {
@@ -87,7 +106,10 @@ fn name_line(command: &str, terminal: &Terminal) -> String {
 
 fn first_byte(summary: &Summary) -> String {
     match summary.first_byte {
-        Some(first) => format!("first byte after {}", display_nanos(first.middle)),
+        Some(first) => {
+            let scale = summary.scale(summary.total.middle);
+            format!("first byte after {}", display_nanos(first.middle * scale))
+        }
         None => match summary.median_run.writes_to_stderr() {
             0 => "printed nothing".to_owned(),
             count => format!(
@@ -100,8 +122,10 @@ fn first_byte(summary: &Summary) -> String {
 
 /// One bar over the whole width, and its legend.
 fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
+    let scale = summary.scale(summary.total.middle);
+    let phases = summary.phases.iter();
     let present: Vec<(Phase, f64)> =
-        summary.phases.iter().filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.middle))).collect();
+        phases.filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.middle * scale))).collect();
     let total: f64 = present.iter().map(|(_, ns)| ns).sum();
     let (mut bar, mut legend, mut used) = (String::new(), Vec::new(), 0);
 
@@ -151,7 +175,7 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
 
 /// The total without the time in which other programs had the processor: percentages are of this.
 fn running_total(summary: &Summary) -> f64 {
-    (summary.total.middle - summary.taken_by_others()).max(1.0)
+    (summary.headline() - summary.taken_by_others()).max(1.0)
 }
 
 fn title(summary: &Summary) -> &'static str {

@@ -145,7 +145,7 @@ fn an_adopter() {
 
     let children = fs::read_to_string("/proc/thread-self/children").unwrap();
     let name = |pid: &str| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    // The warden ends a moment after firstbyte.
+    // The guard ends a moment after firstbyte.
     let left: Vec<String> =
         children.split_whitespace().map(name).filter(|name| !name.starts_with("firstbyte-")).collect();
     assert!(left.is_empty(), "{left:?}");

@@ -63,7 +63,7 @@ const SEPARATE_FILES: &str = "Programs of different documents were not measured 
      changed on the machine in between.";
 const TRACES: &str = "The traced runs of a program alternate with untraced ones, which show the observer overhead. The steps \
      are those of the run whose total is the median.";
-const SEPARATE_TRACES: &str = "Each trace on this page was made on its facts, one after the other. To compare two programs in \
+const SEPARATE_TRACES: &str = "Each trace on this page was made on its own, one after the other. To compare two programs in \
      alternating runs, use `firstbyte diff`.";
 const NOTHING_ELSE: &str =
     "This page contains only what the documents listed here contain. Nothing was measured for it.";

@@ -5,10 +5,10 @@
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
-/// The process group of the present tracee, 0 between two runs. The warden shares this memory.
+/// The process group of the present tracee, 0 between two runs. The guard shares this memory.
 static GUARDED: AtomicPtr<AtomicI32> = AtomicPtr::new(ptr::null_mut());
 
-/// Starts the warden, once. Call it before [`adopt_orphans`](super::tree::adopt_orphans), so that it does not become our
+/// Starts the guard, once. Call it before [`adopt_orphans`](super::tree::adopt_orphans), so that it does not become our
 /// child. Without resources for it there is none.
 pub fn start() {
     if !GUARDED.load(Ordering::Relaxed).is_null() {
@@ -26,7 +26,7 @@ pub fn start() {
         let guarded: *mut AtomicI32 = shared.cast();
         let between = libc::fork();
         if between == 0 {
-            // The warden's parent ends at once, so the warden is nobody's child.
+            // The guard's parent ends at once, so the guard is nobody's child.
             if libc::fork() == 0 {
                 watch(&*guarded, ends[0]);
             }
@@ -47,7 +47,7 @@ pub(super) fn guard(group: i32) {
     let guarded = GUARDED.load(Ordering::Relaxed);
     if !guarded.is_null() {
         // SAFETY: the mapping is never unmapped.
-        // ORDERING: the warden reads it after we have died.
+        // ORDERING: the guard reads it after we have died.
         unsafe { (*guarded).store(group, Ordering::Relaxed) };
     }
 }
@@ -56,10 +56,10 @@ pub(super) fn guard(group: i32) {
 unsafe fn watch(guarded: &AtomicI32, end: i32) -> ! {
     // SAFETY: only system calls, with valid arguments.
     unsafe {
-        // No signal from the terminal or to our process group ends the warden before us.
+        // No signal from the terminal or to our process group ends the guard before us.
         libc::setsid();
         libc::chdir(c"/".as_ptr());
-        let name = c"firstbyte-warden";
+        let name = c"firstbyte-guard";
         libc::prctl(libc::PR_SET_NAME, name.as_ptr());
         libc::dup2(end, 0);
         if libc::syscall(libc::SYS_close_range, 1, u32::MAX, 0) != 0 {

@@ -55,6 +55,9 @@ pub enum Preparation<'a> {
     Ptrace {
         /// The child's end of a socket; the thread that seizes it has the other end.
         meeting: BorrowedFd<'a>,
+        /// The number of the other end. The child closes its copy, so that it sees the end of file, and exits, if this
+        /// process is killed before it has seized the child.
+        tracers_end: c_int,
         /// See `seccomp(2)`.
         filter: Option<&'a [libc::sock_filter]>,
     },
@@ -109,6 +112,7 @@ struct Orders {
     cpus: *const libc::cpu_set_t,
     unmask: bool,
     meeting: c_int,
+    tracers_end: c_int,
     spin: u64,
     shares_memory: bool,
     filter: *const libc::sock_fprog,
@@ -217,9 +221,9 @@ impl Launcher {
         };
 
         let report = self.shared.report();
-        let meeting = match preparation {
-            Preparation::Ptrace { meeting, .. } => meeting.as_raw_fd(),
-            _ => -1,
+        let (meeting, tracers_end) = match preparation {
+            Preparation::Ptrace { meeting, tracers_end, .. } => (meeting.as_raw_fd(), tracers_end),
+            _ => (-1, -1),
         };
         let spin = if let Preparation::Spin { nanos } = preparation { nanos } else { 0 };
         let traced = meeting >= 0;
@@ -235,6 +239,7 @@ impl Launcher {
             cpus: self.cpus.as_ref().map_or(ptr::null(), ptr::from_ref),
             unmask: self.unmask,
             meeting,
+            tracers_end,
             spin,
             shares_memory,
             filter: filter.as_ref().map_or(ptr::null(), ptr::from_ref),
@@ -400,6 +405,7 @@ fn spin(nanos: u64) {
 unsafe fn meet(orders: &Orders) {
     // SAFETY: system calls with valid buffers.
     unsafe {
+        libc::close(orders.tracers_end);
         let (pid, mut go) = (libc::getpid(), 0_u8);
         let written = libc::write(orders.meeting, ptr::from_ref(&pid).cast(), size_of_val(&pid));
         check(if written == 4 { 0 } else { -1 }, 6, orders);
@@ -455,5 +461,33 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // SAFETY: our own mapping, which nothing uses any more.
         unsafe { libc::munmap(self.base, self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_child_whose_tracer_vanishes_before_it_is_seized_ends() {
+        let mut launcher = Launcher::new(Command::new(&["true"]).unwrap()).unwrap();
+        let (mut tracers, childs) = UnixStream::pair().unwrap();
+        let tracers_end = tracers.as_raw_fd();
+        let tracer = std::thread::spawn(move || tracers.read_exact(&mut [0; 4]));
+
+        let preparation = Preparation::Ptrace { meeting: childs.as_fd(), tracers_end, filter: None };
+        let child = launcher.launch_in_foreground(true, preparation).unwrap();
+        tracer.join().unwrap().unwrap();
+
+        // SAFETY: our own child, which nobody else waits for.
+        let status = unsafe {
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child.pid, &raw mut status, 0), child.pid);
+            status
+        };
+        assert_eq!(libc::WEXITSTATUS(status), 127);
     }
 }

@@ -59,7 +59,7 @@ use our_stdout::OurStdout;
 pub use proc::own_proc;
 use rescue::Rescue;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::sync::mpsc::{Sender, channel};
@@ -147,6 +147,7 @@ fn observe(
     let mut stdout = options.stdout()?;
     let (ours, childs) =
         UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause })?;
+    let tracers_end = ours.as_raw_fd();
     let (standstill, rescue) = (Standstill::default(), Rescue::default());
     let (seized, is_seized) = channel();
 
@@ -156,7 +157,8 @@ fn observe(
             .spawn_scoped(scope, || trace(ours, options.output, extent, (&standstill, &rescue), seized))
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
 
-        let child = launcher.launch(&mut stdout, Preparation::Ptrace { meeting: childs.as_fd(), filter });
+        let child = launcher
+            .launch(&mut stdout, Preparation::Ptrace { meeting: childs.as_fd(), tracers_end, filter });
         drop(childs); // this tells the tracing thread if the child has died
         let process = is_seized.recv().ok();
         let killed = match (&child, process) {

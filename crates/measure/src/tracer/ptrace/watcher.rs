@@ -14,7 +14,7 @@ use crate::tracer::Backend;
 use crate::tracer::choose::ChooseError;
 use crate::tracer::watch::{EndedProgram, Scope, WatchEvent, Watcher};
 use std::io::Write;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel, sync_channel};
@@ -46,6 +46,7 @@ impl Watcher for PtraceWatch {
         let mut launcher = Launcher::new(command.clone())?;
         let (ours, childs) =
             UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause })?;
+        let tracers_end = ours.as_raw_fd();
         let ((sender, events), (begun, has_begun), (ended, end)) =
             (sync_channel(WAITING), channel(), channel());
         let listeners = Listeners { events: sender, begun, ended };
@@ -57,7 +58,7 @@ impl Watcher for PtraceWatch {
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
 
         let filter = filter::execs();
-        let preparation = Preparation::Ptrace { meeting: childs.as_fd(), filter: Some(&filter) };
+        let preparation = Preparation::Ptrace { meeting: childs.as_fd(), tracers_end, filter: Some(&filter) };
         let created = launcher.launch_in_foreground(stdout_to_stderr, preparation);
         drop(childs); // this tells the tracing thread if the child has died
         let child = created?;

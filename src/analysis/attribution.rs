@@ -125,7 +125,9 @@ pub fn shares_of(account: &Account) -> Vec<Share> {
 /// The shares of some steps, sorted by kind and name. Their times sum to the steps' own times.
 pub fn shares(steps: &[Step]) -> Vec<Share> {
     let mut all = BTreeMap::new();
-    steps.iter().for_each(|step| add(&mut all, step, step.self_time));
+    for step in steps {
+        add(&mut all, step, step.self_time);
+    }
     sorted(all)
 }
 

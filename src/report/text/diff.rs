@@ -22,7 +22,7 @@ pub fn full(compared: &Compared, terminal: &Terminal) -> String {
     let [first, second] = compared.sides.each_ref().map(|side| side.summary);
     let sections = sections(compared, LINES, terminal);
     headline(compared, terminal)
-        + &sections.iter().map(|section| format!("{section}\n")).collect::<String>()
+        + &sections.iter().flat_map(|section| [section, "\n"]).collect::<String>()
         + &counts(first, second, terminal)
         + &notes(compared, true, terminal)
 }
@@ -40,7 +40,7 @@ pub fn first_screen(compared: &Compared, terminal: &Terminal) -> String {
     for section in sections(compared, PARTS, terminal) {
         // a title alone says nothing, and an empty line follows
         let lines = if left >= 3 { section.lines().count().min(left - 1) } else { 0 };
-        text.extend(section.lines().take(lines).map(|line| format!("{line}\n")));
+        text.extend(section.lines().take(lines).flat_map(|line| [line, "\n"]));
         text += if lines > 0 { "\n" } else { "" };
         is_cut |= lines < section.lines().count();
         left = left.saturating_sub(lines + 1);

@@ -1,6 +1,8 @@
 //! Where the time of a thread went, by kind and name.
 
+use super::model::Account;
 use super::step::{Reason, Region, Step, What};
+use super::taken::taken;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -101,13 +103,42 @@ fn short(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// The name of the waits in which other programs had the processor. They say nothing of the program.
+pub const OTHERS: &str = "while other programs had the processor";
+
+/// The shares of a run's path. Their times sum to the total.
+pub fn shares_of(account: &Account) -> Vec<Share> {
+    let by_others = taken(account).by_others;
+    let (mut all, mut others) = (BTreeMap::new(), (Nanos(0), 0));
+    for (step, taken) in account.steps.iter().zip(by_others) {
+        others = (others.0 + taken, others.1 + u64::from(taken.0 > 0));
+        if taken.0 == 0 || taken < step.self_time {
+            add(&mut all, step, Nanos(step.self_time.0 - taken.0));
+        }
+    }
+    if others.1 > 0 {
+        all.insert((WorkKind::Waiting, OTHERS.to_owned()), others);
+    }
+    sorted(all)
+}
+
 /// The shares of some steps, sorted by kind and name. Their times sum to the steps' own times.
 pub fn shares(steps: &[Step]) -> Vec<Share> {
-    let mut all: BTreeMap<(WorkKind, String), (Nanos, u64)> = BTreeMap::new();
+    let mut all = BTreeMap::new();
     for step in steps {
-        let share = all.entry((kind(&step.what), name(&step.what))).or_default();
-        share.0 = share.0 + step.self_time;
-        share.1 += 1;
+        add(&mut all, step, step.self_time);
     }
+    sorted(all)
+}
+
+/// The time and the number of steps of each kind and name.
+type Amounts = BTreeMap<(WorkKind, String), (Nanos, u64)>;
+
+fn add(all: &mut Amounts, step: &Step, time: Nanos) {
+    let share = all.entry((kind(&step.what), name(&step.what))).or_default();
+    *share = (share.0 + time, share.1 + 1);
+}
+
+fn sorted(all: Amounts) -> Vec<Share> {
     all.into_iter().map(|((kind, name), (time, count))| Share { kind, name, time, count }).collect()
 }

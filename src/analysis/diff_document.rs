@@ -30,7 +30,7 @@ fn side(side: &Side) -> DiffSide {
         phases: phases(summary),
         counts: counts(&summary.counts),
         lost_events: summary.lost,
-        notes: side.notes.clone(),
+        notes: side.all_notes().cloned().collect(),
     }
 }
 
@@ -49,6 +49,7 @@ fn changes_between(compared: &Compared) -> DiffChanges {
         attribution: attribution(&difference),
         steps: changes(&difference.steps),
         files: changes(&difference.files),
+        loads: changes(&difference.loads),
         programs: changes(&difference.programs),
     }
 }

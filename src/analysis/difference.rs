@@ -16,6 +16,15 @@ pub struct Side<'s> {
     pub summary: &'s Summary,
     /// What a reader must know of the figures, a sentence each.
     pub notes: Vec<String>,
+    /// How often it was executed, if that is known.
+    pub executions: Option<String>,
+}
+
+impl Side<'_> {
+    /// All that is said of it, a sentence each.
+    pub fn all_notes(&self) -> impl Iterator<Item = &String> {
+        self.notes.iter().chain(&self.executions)
+    }
 }
 
 /// Two start-ups.
@@ -87,6 +96,8 @@ pub struct Difference {
     /// Steps of the main thread that only one side has, similar ones together.
     pub steps: Vec<Change>,
     pub files: Vec<Change>,
+    /// The loads that language runtimes report, with their own times.
+    pub loads: Vec<Change>,
     /// The programs that all processes executed.
     pub programs: Vec<Change>,
 }
@@ -101,6 +112,7 @@ impl Difference {
             shares: shares(first, second),
             steps: steps(first, second),
             files: changes(files(first), files(second)),
+            loads: changes(loads(first), loads(second)),
             programs: changes(programs(first), programs(second)),
         }
     }
@@ -189,6 +201,14 @@ fn files(summary: &Summary) -> BTreeMap<String, Amount> {
         count: (file.opened + file.failed + file.calls + file.faults) as f64,
     };
     summary.median_run.files.iter().map(|file| (file.path.to_string(), amount(file))).collect()
+}
+
+fn loads(summary: &Summary) -> BTreeMap<String, Amount> {
+    let mut all = BTreeMap::new();
+    for load in summary.loads.iter().filter(|load| !load.is_file()) {
+        add(&mut all, format!("{}: {}", load.runtime, load.unit), load.self_time.as_f64());
+    }
+    all
 }
 
 fn programs(summary: &Summary) -> BTreeMap<String, Amount> {

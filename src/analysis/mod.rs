@@ -37,10 +37,12 @@ mod reading;
 pub mod recorded;
 pub mod runs;
 mod searches;
+pub mod slowed;
 pub mod step;
 mod structures;
 pub mod summary;
 mod symbols;
+pub mod taken;
 #[cfg(test)]
 mod tests;
 mod thread;

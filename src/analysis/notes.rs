@@ -2,6 +2,7 @@
 
 use super::findings;
 use super::summary::Summary;
+use super::taken::taken;
 use super::trace_analysis::TraceAnalysis;
 use crate::document::bench::{ColdMethod, ColdRuns, MIN_BLOCKS, Severity, Warning};
 use crate::stats;
@@ -18,7 +19,7 @@ pub struct TraceNotes {
     pub warnings: Vec<Warning>,
     /// How it was observed, and what was not seen: a line each.
     pub notes: Vec<String>,
-    /// The total of the run that the findings describe, if it is far from the total of all runs.
+    /// The total of the run that the findings describe, if it is far from the total that is shown.
     pub findings_of: Option<Nanos>,
     /// A paragraph each.
     pub findings: Vec<String>,
@@ -34,6 +35,7 @@ impl TraceNotes {
         let mut urgent = ending(analysis);
         urgent.extend(interruption(analysis));
         urgent.extend(in_words(&warnings, Severity::Serious));
+        urgent.extend(findings::busy(&analysis.summary));
 
         let mut notes: Vec<String> = analysis.observed.cold.as_ref().map(coldness).into_iter().collect();
         notes.push(format!("Observed by {}: it {}.", tracer.backend.name(), tracer.reason));
@@ -62,7 +64,7 @@ impl TraceNotes {
         let note = findings::note(&analysis.summary, &analysis.machine());
         TraceNotes {
             command: recording.map(|recording| shell_words::join(&recording.command)).unwrap_or_default(),
-            urgent: notes.into_iter().collect(),
+            urgent: notes.into_iter().chain(findings::busy(&analysis.summary)).collect(),
             warnings: Vec::new(),
             notes: note.into_iter().collect(),
             findings_of: findings_of(&analysis.summary),
@@ -85,12 +87,14 @@ const NEAR_RATIO: f64 = 0.05;
 
 /// Findings describe the run whose total is the median. Where the runs vary much, the mean of their middle half is another.
 pub fn findings_of(summary: &Summary) -> Option<Nanos> {
-    let (described, mean) = (summary.median_run.total, summary.total.middle);
+    let (described, mean) = (summary.median_run.total, summary.headline());
     ((described.as_f64() - mean).abs() > NEAR_RATIO * mean).then_some(described)
 }
 
 fn sentences(analysis: &TraceAnalysis) -> Vec<String> {
-    let total = analysis.summary.median_run.total;
+    // as the shares: other programs' time says nothing of this one
+    let account = &analysis.summary.median_run;
+    let total = Nanos(account.total.0.saturating_sub(taken(account).others.time.0));
     analysis.findings().iter().map(|finding| finding.sentence(total)).collect()
 }
 
@@ -98,7 +102,7 @@ fn sentences(analysis: &TraceAnalysis) -> Vec<String> {
 pub fn side_notes(analysis: &TraceAnalysis) -> Vec<String> {
     let warnings = in_words(&warnings(analysis), Severity::Serious);
     let runs = ending(analysis).into_iter().chain(interruption(analysis));
-    runs.chain(warnings).chain([executions(analysis)]).collect()
+    runs.chain(warnings).collect()
 }
 
 /// What makes the figures less certain.
@@ -159,7 +163,7 @@ fn coldness(cold: &ColdRuns) -> String {
 }
 
 /// Commands have side effects, so the reader learns how often this one was executed.
-fn executions(analysis: &TraceAnalysis) -> String {
+pub fn executions(analysis: &TraceAnalysis) -> String {
     let traced = analysis.observed.recordings.len();
     let code = analysis.summary.user_code.as_ref();
     let sampled = code.map_or(String::new(), |code| format!(", {} sampled", code.runs));

@@ -1,7 +1,7 @@
 //! Several runs of one command, summed up.
 
 use super::align::{Pair, align};
-use super::attribution::{WorkKind, kind, shares};
+use super::attribution::{OTHERS, WorkKind, kind, shares_of};
 use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::model::Account;
@@ -78,6 +78,13 @@ pub struct CommonStep {
     pub runs: usize,
 }
 
+/// The observer stopped the program at every system call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slowed {
+    /// The mean total of the traced runs without what the stops cost, in nanoseconds; `None`: no untraced runs were made.
+    pub untraced: Option<f64>,
+}
+
 /// Several runs of one command.
 #[derive(Clone, Debug)]
 pub struct Summary {
@@ -98,6 +105,8 @@ pub struct Summary {
     pub steps: Vec<CommonStep>,
     /// The median of each count over all runs; of two in the middle, the smaller.
     pub counts: Counts,
+    /// The tracer stopped the program at every system call; `None`: it did not.
+    pub slowed: Option<Slowed>,
     /// Events that the tracer lost in all runs.
     pub lost: u64,
     /// User code by function; `None`: it was not sampled.
@@ -138,6 +147,7 @@ impl Summary {
             steps: common_steps(&accounts, middle),
             counts: Counts::combined(&counts, median_count)?,
             lost: accounts.iter().map(|a| a.lost).sum(),
+            slowed: None,
             user_code: None,
             loads: Vec::new(),
             linked: Vec::new(),
@@ -147,6 +157,28 @@ impl Summary {
             median_index,
             others: accounts.into_iter().map(|account| (account, Vec::new())).collect(),
         })
+    }
+
+    /// The mean total without what stops of the tracer cost, if that is known, in nanoseconds.
+    pub fn headline(&self) -> f64 {
+        self.slowed.and_then(|slowed| slowed.untraced).unwrap_or(self.total.middle)
+    }
+
+    /// What recorded times are multiplied with to be parts of [`Summary::headline`].
+    pub fn scale(&self, recorded_total: f64) -> f64 {
+        self.headline() / recorded_total.max(1.0)
+    }
+
+    /// The mean time in which other programs had the processor, in nanoseconds.
+    pub fn taken_by_others(&self) -> f64 {
+        self.shares.iter().find(|share| share.is_of_others()).map_or(0.0, |share| share.time.middle)
+    }
+}
+
+impl CommonShare {
+    /// Whether it is the time in which other programs had the processor.
+    pub fn is_of_others(&self) -> bool {
+        self.kind == WorkKind::Waiting && self.name == OTHERS
     }
 }
 
@@ -164,7 +196,7 @@ fn of_kind(accounts: &[Account], wanted: WorkKind) -> (Spread, f64) {
 fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
     let mut all: BTreeMap<(WorkKind, String), Vec<(f64, u64)>> = BTreeMap::new();
     for (run, account) in accounts.iter().enumerate() {
-        for share in shares(&account.steps) {
+        for share in shares_of(account) {
             let entry = all.entry((share.kind, share.name)).or_default();
             entry.resize(run, (0.0, 0));
             entry.push((share.time.as_f64(), share.count));

@@ -5,6 +5,7 @@ use super::findings::{self, Finding};
 use super::libraries;
 use super::loads;
 use super::observer_costs::ObserverCosts;
+use super::slowed;
 use super::user_code::UserCode;
 use super::user_times::all_user_time;
 use super::{Account, Summary};
@@ -96,6 +97,9 @@ impl TraceAnalysis {
     ) -> Option<TraceAnalysis> {
         let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
         let mut summary = Summary::of(accounts)?;
+        if tracer.backend.stops_tracee() {
+            slowed::take_off_stops(&mut summary, &observed);
+        }
         let worst = worst(&observed.recordings)?;
         summary.loads = loads::of_path(&summary.median_run, &binaries);
         summary.linked = libraries::linked(&summary.median_run, &summary.loads, &binaries);
@@ -193,7 +197,10 @@ impl TraceAnalysis {
 
     /// The mean total without the time that the observation adds, in nanoseconds.
     pub fn corrected_total(&self) -> Option<f64> {
-        Some((self.summary.total.middle - self.costs?.of(&self.summary)).max(0.0))
+        match self.summary.slowed {
+            Some(slowed) => slowed.untraced,
+            None => Some((self.summary.total.middle - self.costs?.of(&self.summary)).max(0.0)),
+        }
     }
 
     /// Wall time of traced runs over that of untraced ones, block by block.

@@ -1,6 +1,6 @@
 //! Accounts as documents.
 
-use super::attribution::{kind, shares};
+use super::attribution::{kind, shares_of};
 use super::findings::Finding;
 use super::notes::TraceNotes;
 use super::profile::{Function, Node};
@@ -201,7 +201,7 @@ fn attribution(account: &Account) -> Vec<TraceShare> {
         ns: share.time.0,
         count: share.count,
     };
-    shares(&account.steps).into_iter().map(share).collect()
+    shares_of(account).into_iter().map(share).collect()
 }
 
 fn critical_path(account: &Account) -> Vec<TracePiece> {

@@ -3,7 +3,7 @@
 use super::export::ExportArgs;
 use super::options::JsonArgs;
 use super::shell::Interpreter;
-use super::trace::{CACHE, ExplainingArgs};
+use super::trace::{CACHE, ExplainingArgs, beside};
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
@@ -12,7 +12,7 @@ use crate::tracing::TracePlan;
 const EXAMPLES: &str = "\
 Examples:
   firstbyte diff 'python3 -c 1' 'python3 -S -c 1'
-  firstbyte trace --record old.rec -- ./app && firstbyte diff old.rec ./app";
+  firstbyte trace --record old.rec ./app && firstbyte diff old.rec ./app";
 
 /// Compare two start-ups, step by step
 #[derive(Debug, clap::Args)]
@@ -26,6 +26,9 @@ pub struct Args {
     second: String,
     #[command(flatten)]
     explaining: ExplainingArgs,
+    /// Print everything, not only the verdict and the largest differences
+    #[arg(long)]
+    full: bool,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -39,6 +42,8 @@ pub struct Plan {
     /// What runs the commands.
     pub interpreter: Interpreter,
     pub runs: TracePlan,
+    /// Print more than the first screen.
+    pub full: bool,
     /// Where the result is written as JSON.
     pub exports: Vec<(Format, Target)>,
 }
@@ -47,10 +52,13 @@ impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
         let sides = [self.first, self.second];
+        let runs = self.explaining.plan()?;
+        let beside = beside(&runs, !self.explaining.no_runtimes, false);
         Ok(Plan {
-            interpreter: self.explaining.interpreter(sides.iter())?,
+            interpreter: self.explaining.interpreter(sides.iter().map(String::as_str))?,
             sides,
-            runs: self.explaining.plan()?,
+            runs: TracePlan { beside, ..runs },
+            full: self.full,
             exports: self.exports.targets_with(&self.json),
         })
     }

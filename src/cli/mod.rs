@@ -19,6 +19,7 @@ pub mod inspect;
 pub mod lines;
 mod options;
 mod own_options;
+mod program;
 pub mod report;
 mod running;
 mod shell;
@@ -72,6 +73,13 @@ fn show_version() -> ! {
 
 /// Ends the process as clap does, with our own message where it knows better.
 fn refuse(error: &clap::Error) -> ! {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
+    if let Some(message) = hyperfine::remedy(error).or_else(|| own_options::remedy(error, &words)) {
+        say(format_args!("error: {message}"));
+        std::process::exit(2);
+    }
+
     // clap names the command, too, as if it were a program of its own
     if error.kind() == ClapError::DisplayVersion {
         show_version();
@@ -79,12 +87,6 @@ fn refuse(error: &clap::Error) -> ! {
     if !error.use_stderr() {
         let failed = |cause: std::io::Error| cause.kind() != ErrorKind::BrokenPipe;
         std::process::exit(i32::from(error.print().is_err_and(failed)) * 4);
-    }
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    let words: Vec<String> = words.collect();
-    if let Some(message) = hyperfine::remedy(error).or_else(|| own_options::remedy(error, &words)) {
-        say(format_args!("error: {message}"));
-        std::process::exit(2);
     }
     error.exit()
 }

@@ -1,52 +1,55 @@
-//! Options of a program that are written where those of firstbyte belong: `firstbyte trace python3 -c 1`.
+//! Options of a program that are written where those of firstbyte belong: `firstbyte bench npm --version`.
 
 use super::Cli;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
-/// The message for an unknown option behind a program. `words`: all arguments of firstbyte.
+/// The message for an option behind a command that firstbyte does not have, or that it answers with a text about itself.
+/// `words`: all arguments of firstbyte.
 pub(super) fn remedy(error: &clap::Error, words: &[String]) -> Option<String> {
-    if error.kind() != ErrorKind::UnknownArgument {
-        return None;
-    }
-    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
     let (name, words) = words.split_first()?;
     let command = Cli::command().find_subcommand(name)?.clone();
-    let program = first_value(&command, words)?;
-    // clap names `-c` for `-c1`
-    let is_behind = words[program..].iter().any(|word| word.starts_with(option.as_str()));
-    let takes_words = command.get_arguments().any(Arg::is_last_set);
-    let takes_commands = command.get_positionals().any(|argument| argument.get_id() == "commands");
+    let takes_commands = ["commands", "first"];
+    command.get_positionals().find(|argument| takes_commands.contains(&argument.get_id().as_str()))?;
+    let (before, program) = words.split_at(first_value(&command, words)?);
 
-    let (before, program) = words.split_at(program);
+    let option = behind(program, error)?;
     let before = [name].into_iter().chain(before).map(|word| format!("{} ", shell_words::quote(word)));
     let before = before.collect::<String>();
-    let help = match program {
-        _ if !is_behind => return None,
-        [first, rest @ ..] if takes_words => {
-            let first = shell_words::split(first).ok()?;
-            let program = first.iter().chain(rest);
-            format!("write `--` before the program: firstbyte {before}-- {}", shell_words::join(program))
-        }
-        _ if takes_commands => {
-            let program = shell_words::join(program);
-            format!(
-                "put the program and its options in quotes: firstbyte {before}{}",
-                shell_words::quote(&program)
-            )
-        }
-        _ => return None,
-    };
-    if !option.starts_with('-') {
-        return Some(format!("`firstbyte {name}` takes its command after `--`\nhelp: {help}"));
-    }
+    let program = shell_words::join(program);
     let similar = match error.get(ContextKind::SuggestedArg) {
         Some(ContextValue::String(similar)) => format!("use `{similar}`, or "),
         _ => String::new(),
     };
     Some(format!(
-        "`firstbyte {name}` has no option `{option}`\nhelp: {similar}if it is one of the program's, {help}"
+        "`firstbyte {name}` {}\nhelp: {similar}if it is one of the program's, put the program and its options in quotes: \
+         firstbyte {before}{}",
+        match error.kind() {
+            ErrorKind::UnknownArgument => format!("has no option `{option}`"),
+            _ => format!("takes `{option}` before the commands only"),
+        },
+        shell_words::quote(&program)
     ))
+}
+
+/// The option that clap stopped at, if it is behind the first command.
+fn behind(program: &[String], error: &clap::Error) -> Option<String> {
+    let is_there = |option: &&str| program.iter().any(|word| word == option);
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
+            // clap names `-c` for `-c1`
+            let is_behind = option.starts_with('-') && program.iter().any(|word| word.starts_with(option));
+            is_behind.then(|| option.clone())
+        }
+        ErrorKind::DisplayVersion => {
+            ["--version", "-V"].iter().find(|option| is_there(option)).map(|it| (*it).to_owned())
+        }
+        ErrorKind::DisplayHelp => {
+            ["--help", "-h"].iter().find(|option| is_there(option)).map(|it| (*it).to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// The place of the first word that is neither an option nor the value of one.
@@ -81,13 +84,16 @@ mod tests {
     #[test]
     fn an_option_behind_the_program_is_answered_with_what_to_type() {
         for (words, help) in [
-            (&["trace", "python3", "-c", "print(1)"][..], "firstbyte trace -- python3 -c 'print(1)'"),
-            (&["trace", "--runs", "3", "ls", "-l"], "firstbyte trace --runs 3 -- ls -l"),
-            (&["trace", "--full", "node app.js", "--x"], "firstbyte trace --full -- node app.js --x"),
-            (&["watch", "--runs-not-known", "ls"], ""),
-            (&["bench", "ls", "-l"], "firstbyte bench 'ls -l'"),
+            (&["bench", "ls", "-l"][..], "firstbyte bench 'ls -l'"),
             (&["bench", "ls", "--run", "3"], "firstbyte bench 'ls --run 3'"),
-            (&["watch", "make"], "`--`\nhelp: write `--` before the program: firstbyte watch -- make"),
+            (&["bench", "-r", "3", "npm", "--version"], "firstbyte bench -r 3 'npm --version'"),
+            (&["bench", "npm", "-V"], "firstbyte bench 'npm -V'"),
+            (&["bench", "npm", "--help"], "firstbyte bench 'npm --help'"),
+            (&["bench", "npm", "-h"], "firstbyte bench 'npm -h'"),
+            (&["diff", "npm", "--version"], "firstbyte diff 'npm --version'"),
+            (&["bench", "--help", "npm"], ""),
+            (&["bench", "-V"], ""),
+            (&["watch", "--runs-not-known", "ls"], ""),
             (&["trace", "--nonsense", "ls"], ""),
             (&["trace", "-r", "3", "--nonsense"], ""),
         ] {

@@ -37,7 +37,7 @@ impl ShellArgs {
     /// What runs these commands.
     pub(super) fn interpreter<'c>(
         &self,
-        mut commands: impl Iterator<Item = &'c String>,
+        mut commands: impl Iterator<Item = &'c str>,
     ) -> Result<Interpreter, String> {
         let shell = self.shell.as_deref().or(self.default_shell.then_some("default"));
         let interpreter = match shell {
@@ -49,7 +49,7 @@ impl ShellArgs {
         };
 
         if matches!(interpreter, Interpreter::Shell(_))
-            && let Some(command) = commands.find(|command| SHELLS.contains(&command.as_str()))
+            && let Some(command) = commands.find(|command| SHELLS.contains(command))
         {
             return Err(format!(
                 "`{command}` would be run as a command by a shell, because -S takes no value\nhelp: --shell {command}"

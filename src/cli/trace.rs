@@ -3,6 +3,7 @@
 use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
+use super::program::ProgramArgs;
 use super::running::RunningArgs;
 use super::shell::{Interpreter, ShellArgs};
 use super::values::{ring_size, whole};
@@ -18,38 +19,32 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   firstbyte trace ls
-  firstbyte trace 'node app.js'
-  firstbyte trace --full 'node app.js'
-  firstbyte trace --timeline -- ls -l
-  firstbyte trace --until-port 8000 'python3 -m http.server 8000'
+  firstbyte trace node app.js
+  firstbyte trace --full node app.js
+  firstbyte trace --timeline ls -l
+  firstbyte trace --until-port 8000 python3 -m http.server 8000
   firstbyte trace --summary 'python3 app.py' './app'
-  firstbyte trace --html trace.html -- ./app";
+  firstbyte trace --html trace.html ./app";
 
 /// Explain where the time of one program's start-up goes
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("cache", |cache| cache.help(CACHE)))]
 pub struct Args {
-    /// Command to explain, in quotes if it has arguments; it is split into words as a shell does, and run without a shell
-    #[arg(value_name = "COMMAND", required_unless_present_any = ["words", "replay", "summary"])]
-    command: Vec<String>,
     #[command(flatten)]
     explaining: ExplainingArgs,
     #[command(flatten)]
     extent: ExtentArgs,
     /// Print one line for each of these commands, each in quotes if it has arguments
-    #[arg(long, value_name = "COMMAND", num_args = 1.., conflicts_with_all = ["timeline", "command", "words"])]
+    #[arg(long, value_name = "COMMAND", num_args = 1.., conflicts_with_all = ["timeline", "command"])]
     summary: Vec<String>,
     /// Skip the untraced runs that measure the observer overhead
     #[arg(long)]
     no_overhead: bool,
-    /// Skip the run in which language runtimes such as Python and Node report what they load
-    #[arg(long)]
-    no_runtimes: bool,
     /// Follow the threads that work while the others wait, or the first thread with its waits
     #[arg(long, value_name = "THREAD", default_value = "critical")]
     thread: ThreadArg,
     /// Explain a recording that --record wrote, instead of running a command
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "words", "summary", "runs", "record"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "summary", "runs", "record"])]
     replay: Option<PathBuf>,
     /// Use a BPF ring buffer of this size, a power of two; increase it if events are lost [default: 16777216]
     #[arg(long, alias = "ring", value_name = "BYTES", value_parser = ring_size)]
@@ -58,9 +53,8 @@ pub struct Args {
     json: JsonArgs,
     #[command(flatten)]
     exports: ExportArgs<{ Kind::Trace as usize }>,
-    /// Program to explain, and its arguments, word by word
-    #[arg(last = true, value_name = "WORD")]
-    words: Vec<OsString>,
+    #[command(flatten)]
+    program: ProgramArgs,
 }
 
 /// How much is printed.
@@ -86,6 +80,9 @@ pub(super) struct ExplainingArgs {
     /// Skip the sampled runs that name the functions of user code
     #[arg(long)]
     no_samples: bool,
+    /// Skip the run in which language runtimes such as Python and Node report what they load
+    #[arg(long)]
+    pub(super) no_runtimes: bool,
     #[command(flatten)]
     running: RunningArgs,
     #[command(flatten)]
@@ -147,7 +144,7 @@ impl Args {
     pub fn plan(self) -> Result<Plan, String> {
         let subject = self.subject()?;
         let runs = self.explaining.plan()?;
-        let reports = !self.no_runtimes;
+        let reports = !self.explaining.no_runtimes;
         let overhead = !self.no_overhead && !self.explaining.quick;
         let exports = self.exports.targets_with(&self.json);
         // the list of steps and the table need nothing else
@@ -168,33 +165,28 @@ impl Args {
         if let Some(path) = &self.replay {
             return Ok(Subject::Recording(path.clone()));
         }
-        if self.command.len() > 1 {
-            return Err(format!(
-                "`trace` explains one command, but there are {}\nhelp: put its words in quotes: firstbyte trace {}",
-                self.command.len(),
-                shell_words::quote(&self.command.join(" "))
-            ));
-        }
-        let interpreter = self.explaining.interpreter(self.command.iter().chain(&self.summary))?;
-        if interpreter.shell().is_some() && !self.words.is_empty() {
-            return Err("a shell takes its command as one word, not after `--`\n\
-                        help: put it in quotes, as in firstbyte trace -S 'ls | wc'"
-                .to_owned());
-        }
-        let split = |command: &String| interpreter.words(command);
+        let interpreter =
+            self.explaining.interpreter(self.program.single().into_iter().chain(self.summary()))?;
         if !self.summary.is_empty() {
-            let named = |command: &String| Ok((command.clone(), split(command)?));
-            return self.summary.iter().map(named).collect::<Result<_, String>>().map(Subject::Summary);
+            let named = |command: &str| Ok((command.to_owned(), interpreter.words(command)?));
+            return self.summary().map(named).collect::<Result<_, String>>().map(Subject::Summary);
+        }
+        if self.program.is_empty() {
+            return Err(
+                "there is no command to explain\nhelp: name one, as in firstbyte trace ls -l".to_owned()
+            );
         }
 
-        let first = self.command.first().map(split).transpose()?.unwrap_or_default();
-        let all = first.into_iter().map(OsString::from).chain(self.words.iter().cloned());
-        Ok(Subject::Command(all.collect()))
+        self.program.words(&interpreter).map(Subject::Command)
+    }
+
+    fn summary(&self) -> impl Iterator<Item = &str> {
+        self.summary.iter().map(String::as_str)
     }
 }
 
 /// Which runs are made beside the traced ones. Who wants one run gets one run.
-fn beside(runs: &TracePlan, reports: bool, costs: bool) -> Beside {
+pub(super) fn beside(runs: &TracePlan, reports: bool, costs: bool) -> Beside {
     let several = runs.count != Some(1);
     // a run that ends at a moment has no whole output, and a cold one no comparable time
     let is_whole = runs.each_run.until.is_none() && runs.cold.is_none();
@@ -205,7 +197,7 @@ impl ExplainingArgs {
     /// What runs these commands.
     pub(super) fn interpreter<'c>(
         &self,
-        commands: impl Iterator<Item = &'c String>,
+        commands: impl Iterator<Item = &'c str>,
     ) -> Result<Interpreter, String> {
         self.shell.interpreter(commands)
     }

@@ -2,6 +2,8 @@
 
 use super::export::ExportArgs;
 use super::options::{BackendArg, JsonArgs};
+use super::program::ProgramArgs;
+use super::shell::Interpreter;
 use super::values::{duration, whole};
 use crate::document::Kind;
 use crate::output::Target;
@@ -14,7 +16,6 @@ use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::starts::MAX_PROGRAM_BYTES;
 use firstbyte_measure::tracer::watch::Scope;
 use firstbyte_measure::units::{Bytes, parse_bytes};
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,9 +24,9 @@ const EXAMPLES: &str = "\
 The command has your terminal, stdin, stdout and stderr. The results follow on stderr.
 
 Examples:
-  firstbyte watch -- make -j4
-  firstbyte watch --export-json watch.json -- ./configure
-  firstbyte watch --trace cc1 --export-trace cc1.json -- make
+  firstbyte watch make -j4
+  firstbyte watch --export-json watch.json ./configure
+  firstbyte watch --trace cc1 --export-trace cc1.json make
   firstbyte watch --duration 1m
   firstbyte watch --user postgres
   firstbyte watch --listen 127.0.0.1:9464";
@@ -35,13 +36,13 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Stop after DURATION, such as 500ms or 2m [default: when Ctrl-C is pressed]
-    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "words")]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "command")]
     duration: Option<Duration>,
     /// Watch only the processes of this user, by name or number
-    #[arg(long, value_name = "NAME", conflicts_with = "words")]
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
     user: Option<String>,
     /// Watch only the processes in this control group (cgroup2) and those below it
-    #[arg(long, value_name = "PATH", conflicts_with = "words")]
+    #[arg(long, value_name = "PATH", conflicts_with = "command")]
     cgroup: Option<PathBuf>,
     /// Watch with BACKEND: bpf, or for a command also ptrace, which slows it down; `auto` uses the best one that works
     #[arg(long, value_name = "BACKEND", default_value = "auto", hide_possible_values = true)]
@@ -82,9 +83,9 @@ pub struct Args {
     json: JsonArgs,
     #[command(flatten)]
     exports: ExportArgs<{ Kind::Watch as usize }>,
-    /// Command to run and watch, with its arguments [default: watch the whole machine]
-    #[arg(last = true, value_name = "COMMAND")]
-    words: Vec<OsString>,
+    // without one, the whole machine is watched
+    #[command(flatten)]
+    program: ProgramArgs,
 }
 
 #[derive(Clone, Debug)]
@@ -212,8 +213,9 @@ impl Args {
     }
 
     fn subject(&self) -> Result<Subject, String> {
-        if !self.words.is_empty() {
-            return Command::new(&self.words).map(Subject::Command).map_err(|error| error.to_string());
+        if !self.program.is_empty() {
+            let words = self.program.words(&Interpreter::None)?;
+            return Command::new(&words).map(Subject::Command).map_err(|error| error.to_string());
         }
         let scope = Scope {
             user: self.user.as_deref().map(user_id).transpose()?,

@@ -5,7 +5,7 @@ use super::trace::{exit, prepare, prepare_runs};
 use super::{CommandError, Exit, export, show, terminal};
 use crate::analysis::diff_document::diff_document;
 use crate::analysis::difference::{Compared, Side, compare_totals};
-use crate::analysis::notes::side_notes;
+use crate::analysis::notes::{executions, side_notes};
 use crate::analysis::{Summary, TraceAnalysis};
 use crate::cli::diff::Plan;
 use crate::document;
@@ -29,6 +29,7 @@ struct MeasuredSide {
     /// The round and the total of each run, in nanoseconds.
     totals: Vec<(u32, f64)>,
     notes: Vec<String>,
+    executions: Option<String>,
     /// The variables that change how programs start; `None` if a recording does not list them.
     environment: Option<BTreeMap<String, String>>,
     exit: Exit,
@@ -63,14 +64,21 @@ fn source(plan: &Plan, side: usize) -> Result<SideSource, CommandError> {
         replayed(path, plan.runs.along).map_err(CommandError::usage)?;
     let TraceAnalysis { summary, totals, .. } = analysis;
     // as with a replay: a failure during the recording is not a failure of this command
-    Ok(SideSource::Recorded(Box::new(MeasuredSide { summary, totals, notes, environment, exit: Exit::Done })))
+    Ok(SideSource::Recorded(Box::new(MeasuredSide {
+        summary,
+        totals,
+        notes,
+        executions: None,
+        environment,
+        exit: Exit::Done,
+    })))
 }
 
 /// A file that cannot be compared, such as another document of firstbyte.
 fn no_side(path: &str) -> CommandError {
     CommandError::usage(format!(
         "`{path}` is neither an executable program nor a recording\n\
-         help: firstbyte trace --record FILE -- CMD makes a recording"
+         help: firstbyte trace --record FILE CMD makes a recording"
     ))
 }
 
@@ -112,7 +120,15 @@ impl From<TraceAnalysis> for MeasuredSide {
     fn from(analysis: TraceAnalysis) -> MeasuredSide {
         let (notes, exit) = (side_notes(&analysis), exit(&analysis));
         let environment = Some(Environment::of_programs().record());
-        MeasuredSide { summary: analysis.summary, totals: analysis.totals, notes, environment, exit }
+        let executions = Some(executions(&analysis));
+        MeasuredSide {
+            summary: analysis.summary,
+            totals: analysis.totals,
+            notes,
+            executions,
+            environment,
+            exit,
+        }
     }
 }
 
@@ -122,6 +138,7 @@ fn deliver(plan: &Plan, measured: &[MeasuredSide; 2], in_turn: bool) -> Result<(
         name: &plan.sides[n],
         summary: &measured[n].summary,
         notes: measured[n].notes.clone(),
+        executions: measured[n].executions.clone(),
     };
     let comparison = compare_totals(a, b, in_turn, plan.runs.seed);
     let compared = Compared { sides: [0, 1].map(side), comparison, in_turn };
@@ -131,7 +148,8 @@ fn deliver(plan: &Plan, measured: &[MeasuredSide; 2], in_turn: bool) -> Result<(
         export::write_drawn(&plan.exports, &Exported::Diff(&diff_document(&compared, machine)))?;
     }
     if !export::takes_stdout(&plan.exports) {
-        show(diff_text::render(&compared, &terminal()).as_bytes())?;
+        let render = if plan.full { diff_text::full } else { diff_text::first_screen };
+        show(render(&compared, &terminal()).as_bytes())?;
     }
     Ok(())
 }

@@ -91,10 +91,13 @@ fn terminal() -> Terminal {
 
 /// The terminal behind a stream, or the defaults for a file.
 fn terminal_behind(stream: &(impl IsTerminal + AsFd)) -> Terminal {
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let width = columns.or_else(|| rustix::termios::tcgetwinsize(stream).ok().map(|s| usize::from(s.ws_col)));
+    let of_shell = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let size = rustix::termios::tcgetwinsize(stream).ok();
+    let width = of_shell("COLUMNS").or(size.map(|size| usize::from(size.ws_col))).filter(|width| *width > 0);
+    let height = of_shell("LINES").or(size.map(|size| usize::from(size.ws_row))).filter(|height| *height > 0);
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
         || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     let colour = stream.is_terminal() && !plain;
-    Terminal { width: width.filter(|w| *w > 0).unwrap_or(80), colour }
+    let usual = Terminal::default();
+    Terminal { width: width.unwrap_or(usual.width), height: height.unwrap_or(usual.height), colour }
 }

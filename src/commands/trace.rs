@@ -77,7 +77,7 @@ fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
 fn table(plan: &Plan, commands: &[(String, Vec<String>)]) -> Result<Exit, CommandError> {
     if !plan.exports.is_empty() {
         return Err(CommandError::usage(
-            "`--summary` prints a table and exports nothing\nhelp: export each command's trace: firstbyte trace --export-json FILE -- CMD",
+            "`--summary` prints a table and exports nothing\nhelp: export each command's trace: firstbyte trace --export-json FILE CMD",
         ));
     }
     let found = commands.iter().map(|(_, words)| Command::new(words)).collect::<Result<Vec<_>, _>>();

@@ -68,6 +68,9 @@ pub struct DiffChanges {
     /// Steps of the main thread that one side has and the other does not.
     pub steps: Vec<DiffChange>,
     pub files: Vec<DiffChange>,
+    /// Loads that language runtimes report, with their own times; none in older documents.
+    #[serde(default)]
+    pub loads: Vec<DiffChange>,
     /// Executed programs, of all processes.
     pub programs: Vec<DiffChange>,
 }

@@ -41,7 +41,7 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
 
     let wrong = |cause: String| {
         format!(
-            "`{}` has no account: {cause}\nhelp: record it again: firstbyte trace --record FILE -- CMD",
+            "`{}` has no account: {cause}\nhelp: record it again: firstbyte trace --record FILE CMD",
             path.display()
         )
     };

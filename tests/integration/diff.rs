@@ -38,6 +38,24 @@ fn a_file_that_only_the_new_side_reads_is_reported_as_new() {
 }
 
 #[test]
+fn the_first_screen_has_the_verdict_and_the_largest_differences() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    for (recording, program) in [("a.rec", "true"), ("b.rec", "bash -c 'ls / | cat; ls /usr'")] {
+        if traced(&["-r", "1", "--no-overhead", "--record", &path(recording), program]).is_none() {
+            return skipped("no backend sees every system call");
+        }
+    }
+    let diff = |more: &[&str]| firstbyte(&[&["diff", &path("a.rec"), &path("b.rec")], more].concat()).1;
+    let (first, full) = (diff(&[]), diff(&["--full"]));
+    assert!(first.lines().count() < 24, "{first}");
+    assert!(full.lines().count() > first.lines().count(), "{full}");
+    assert_eq!(first.lines().next(), full.lines().next());
+    assert!(first.contains("B takes ") && first.contains("Where the difference lies"), "{first}");
+    assert!(first.ends_with("--full: all loads, steps, files and programs that differ\n"), "{first}");
+}
+
+#[test]
 fn the_export_of_two_recordings_has_both_sides_and_the_changes() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();

@@ -170,7 +170,8 @@ fn document_survives(text: &str) -> bool {
     if let Ok(comparing) = compare((path, &document), (path, &again)) {
         assert!(comparing.differing.is_empty(), "a file does not differ from itself: {written}");
         assert!(comparing.slower_than(0.0).is_empty(), "a file is not slower than itself: {written}");
-        let text = compare_text::render(&comparing, Some(0.05), &Terminal { width: 80, colour: false });
+        let text =
+            compare_text::render(&comparing, Some(0.05), &Terminal { width: 80, ..Terminal::default() });
         assert!(!text.contains('\u{1b}'), "{text}");
     }
     true
@@ -178,7 +179,7 @@ fn document_survives(text: &str) -> bool {
 
 fn draw(document: &Document) {
     for width in [1, 80] {
-        let terminal = Terminal { width, colour: false };
+        let terminal = Terminal { width, ..Terminal::default() };
         let page = bench_text::render(document, Metric::Total, &terminal);
         assert!(!page.contains('\u{1b}'), "{page}");
         showdown_text::render(document, &terminal);

@@ -19,8 +19,8 @@ use serde_json::json;
 use std::path::Path;
 use unicode_width::UnicodeWidthStr;
 
-const NARROW: Terminal = Terminal { width: 80, colour: false };
-const WIDE: Terminal = Terminal { width: 160, colour: false };
+const NARROW: Terminal = Terminal { width: 80, height: 24, colour: false };
+const WIDE: Terminal = Terminal { width: 160, height: 24, colour: false };
 
 /// Lets `assert_snapshot` compare with the texts in `tests/golden`.
 fn golden(name: &str, text: &str) {
@@ -209,7 +209,7 @@ fn a_showdown_at_160_columns_is_one_table() {
 
 #[test]
 fn a_showdown_in_colour_has_the_same_text_as_without() {
-    let text = showdown_text::render(&showdown(), &Terminal { width: 80, colour: true });
+    let text = showdown_text::render(&showdown(), &Terminal { width: 80, height: 24, colour: true });
     let mut plain = String::new();
     let mut parts = text.split('\u{1b}');
     plain.push_str(parts.next().unwrap());
@@ -394,7 +394,7 @@ fn any_series(rng: &mut Rng) -> Series {
 fn every_rendering(document: &Document) {
     for width in [0, 1, 20, 80, 132, 160, 400] {
         for colour in [false, true] {
-            let text = showdown_text::render(document, &Terminal { width, colour });
+            let text = showdown_text::render(document, &Terminal { width, height: 24, colour });
             if width >= 132 && !colour {
                 assert_fits(&text, width);
             }

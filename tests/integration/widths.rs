@@ -55,7 +55,7 @@ fn assert_fits(what: &str, in_terminal: impl Fn(usize) -> String) {
 
 /// A rendering of a document.
 fn assert_fits_all(what: &str, render: impl Fn(&Terminal) -> String) {
-    assert_fits(what, |width| render(&Terminal { width, colour: false }));
+    assert_fits(what, |width| render(&Terminal { width, ..Terminal::default() }));
 }
 
 /// The text of a recorded experiment, the latest one.

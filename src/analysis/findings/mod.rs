@@ -15,6 +15,7 @@ mod runtime_rules;
 use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::profile::Estimate;
+use super::taken::is_taken;
 use super::user_code::UserCode;
 use crate::analysis::{Account, Role, Step, Summary, What};
 use crate::stats::quantile::{quantile, sorted};
@@ -101,7 +102,7 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 28] = [
+const RULES: [Rule; 27] = [
     linking_rules::dynamic_linking,
     linking_rules::bind_now,
     linking_rules::unused_libraries,
@@ -124,7 +125,6 @@ const RULES: [Rule; 28] = [
     code_rules::generated_code,
     |run| process_rules::exec_chain(run.account),
     |run| process_rules::from_disk(run.account),
-    |run| processor_rules::preempted(run.account),
     |run| processor_rules::competing_threads(run.account),
     |run| process_rules::sleep(run.account),
     |run| process_rules::waits(run.account),
@@ -182,9 +182,7 @@ fn causes_first(all: &mut Vec<Finding>) {
 fn why_before_when(all: &mut Vec<Finding>) {
     let Some(when) = all.iter().position(|finding| finding.rule == "after-first-byte") else { return };
     let when = all.remove(when);
-    let says_why = |finding: &Finding| {
-        finding.cost >= when.cost || finding.rule != "preempted" && finding.cost.0 * 2 >= when.cost.0
-    };
+    let says_why = |finding: &Finding| finding.cost.0 * 2 >= when.cost.0;
     let index = all.iter().position(|finding| !says_why(finding)).unwrap_or(all.len());
     all.insert(index, when);
 }
@@ -253,6 +251,11 @@ pub fn note(summary: &Summary, machine: &MachineFacts) -> Option<String> {
     loading_rules::unplaced(&summary.median_run, machine)
 }
 
+/// That other programs kept the program from running, in a line, if they did so for long.
+pub fn busy(summary: &Summary) -> Option<String> {
+    processor_rules::busy(&summary.median_run)
+}
+
 /// The sum of the own times of some steps.
 fn cost<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Nanos {
     steps.into_iter().map(|step| step.self_time).sum()
@@ -283,7 +286,7 @@ fn running(account: &Account) -> f64 {
 
 /// The time in which other threads had the processor.
 fn taken(account: &Account) -> Nanos {
-    cost(account.steps.iter().filter(|step| processor_rules::is_taken(step)))
+    cost(account.steps.iter().filter(|step| is_taken(step)))
 }
 
 #[cfg(test)]

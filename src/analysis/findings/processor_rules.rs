@@ -2,30 +2,21 @@
 
 use super::process_rules::times;
 use super::{Finding, noteworthy};
-use crate::analysis::{Account, PathPiece, Reason, Step, What};
-use firstbyte_measure::units::Nanos;
-use std::collections::BTreeMap;
+use crate::analysis::Account;
+use crate::analysis::taken::{AllTaken, Taken, taken};
 
-/// A thread that is woken on an idle processor runs sooner than this. After a longer time, others had the processor.
-const SOON: Nanos = Nanos(500_000);
-
-/// Whether others had the processor in this step, although the thread could have run.
-pub(super) fn is_taken(step: &Step) -> bool {
-    match step.what {
-        What::Off(Reason::Preempted) => true,
-        What::Off(Reason::Runnable | Reason::Created) => step.self_time >= SOON,
-        _ => false,
-    }
-}
-
-/// Other programs had the processor for a part of the time.
-pub(super) fn preempted(account: &Account) -> Option<Finding> {
+/// That the machine was busy, in a line. It says nothing of the program, so it is no finding.
+pub(super) fn busy(account: &Account) -> Option<String> {
     let Taken { time, times: count } = taken(account).others;
-    let text = format!(
-        "Other programs took or kept the processor {}. Measure on a quieter machine, or with --cpus.",
-        times(count)
-    );
-    noteworthy(time, account, 10).then(|| Finding::new("preempted", time, text))
+    let total = account.total.as_f64().max(1.0);
+    noteworthy(time, account, 10).then(|| {
+        format!(
+            "Other programs had the processor {} for {time}, {:.0} % of the total; the other percentages leave this out. \
+             help: measure on a quieter machine, or with --cpus",
+            times(count),
+            100.0 * time.as_f64() / total
+        )
+    })
 }
 
 /// The program's own threads had the processor while the one that matters could have run.
@@ -42,118 +33,4 @@ pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
         times(count)
     );
     noteworthy(time, account, 10).then(|| Finding::new("competing-threads", time, text))
-}
-
-/// The times of the path in which a thread could have run, but another one had the processor.
-#[derive(Default)]
-struct AllTaken {
-    ours: Taken,
-    others: Taken,
-    /// Some of the program's threads that had the processor belong to another process than the one that waited for it.
-    other_processes: bool,
-}
-
-#[derive(Default)]
-struct Taken {
-    time: Nanos,
-    times: usize,
-}
-
-impl Taken {
-    fn add(&mut self, time: u64) {
-        self.time = self.time + Nanos(time);
-        self.times += usize::from(time > 0);
-    }
-}
-
-fn taken(account: &Account) -> AllTaken {
-    let turns = Turns::of(account);
-    let mut all = AllTaken::default();
-    for step in account.steps.iter().filter(|step| is_taken(step)) {
-        let mut ours = 0;
-        if let Some((piece, whole)) = whole(account, step) {
-            let [until, from] = turns.beside(whole);
-            let end = step.start + step.elapsed;
-            let before = until.min(end).0.saturating_sub(step.start.0);
-            let after = end.0.saturating_sub(from.max(step.start).0);
-            ours = (before + after).min(step.self_time.0);
-            all.other_processes |= ours > 0 && turns.is_of_another_process(whole, piece.pid);
-        }
-        all.ours.add(ours);
-        all.others.add(step.self_time.0 - ours);
-    }
-    all
-}
-
-/// A thread's time on a processor without a break.
-#[derive(Clone, Copy)]
-struct Turn {
-    pid: u32,
-    begin: Nanos,
-    end: Nanos,
-}
-
-/// Those of all threads, by the instants at which they begin and end. The kernel gives a processor to the next thread at the
-/// instant at which one leaves it.
-#[derive(Default)]
-struct Turns {
-    begin: BTreeMap<Nanos, Turn>,
-    end: BTreeMap<Nanos, Turn>,
-}
-
-impl Turns {
-    fn of(account: &Account) -> Turns {
-        let mut turns = Turns::default();
-        for thread in &account.threads {
-            let (pid, mut begin) = (thread.pid, thread.start);
-            for wait in thread.steps.iter().filter(|step| matches!(step.what, What::Off(_))) {
-                let turn = Turn { pid, begin, end: wait.start };
-                if turn.end > turn.begin {
-                    turns.begin.insert(turn.begin, turn);
-                    turns.end.insert(turn.end, turn);
-                }
-                begin = wait.start + wait.elapsed;
-            }
-            // a thread that ends leaves its processor a little later
-            let last = Turn { pid, begin, end: thread.start + thread.lifetime };
-            if last.end > begin {
-                turns.begin.insert(begin, last);
-            }
-        }
-        turns
-    }
-
-    /// Until when the program's threads have a processor without a break after one of them lost it, and from when before it
-    /// gets it again.
-    fn beside(&self, wait: &Step) -> [Nanos; 2] {
-        let until = self.after(wait).last().map_or(wait.start, |turn| turn.end);
-        let from = self.before(wait).last().map_or(wait.start + wait.elapsed, |turn| turn.begin);
-        [until, from]
-    }
-
-    fn after(&self, wait: &Step) -> impl Iterator<Item = &Turn> {
-        let first = self.begin.get(&wait.start).filter(|_| wait.what == What::Off(Reason::Preempted));
-        let end = wait.start + wait.elapsed;
-        std::iter::successors(first, move |turn| self.begin.get(&turn.end).filter(|_| turn.end < end))
-    }
-
-    fn before(&self, wait: &Step) -> impl Iterator<Item = &Turn> {
-        let (first, start) = (self.end.get(&(wait.start + wait.elapsed)), wait.start);
-        std::iter::successors(first, move |turn| self.end.get(&turn.begin).filter(|_| turn.begin > start))
-    }
-
-    fn is_of_another_process(&self, wait: &Step, pid: u32) -> bool {
-        self.after(wait).chain(self.before(wait)).any(|turn| turn.pid != pid)
-    }
-}
-
-/// The step of a thread of which the path has a part, and the piece of the path with it: the path can come to the thread
-/// later, and leave it sooner.
-fn whole<'a>(account: &'a Account, step: &Step) -> Option<(&'a PathPiece, &'a Step)> {
-    let piece = account.path.iter().find(|piece| (piece.from..piece.to).contains(&step.start))?;
-    let steps = &account.threads.get(piece.thread)?.steps;
-    let holds = |call: &&Step| {
-        call.what == step.what && (call.start..call.start + call.elapsed).contains(&step.start)
-    };
-    steps.iter().find(holds).map(|call| (piece, call))
 }

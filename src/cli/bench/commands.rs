@@ -93,7 +93,7 @@ impl CommandArgs {
         environments: &[Assignments],
         outputs: &[Destination],
     ) -> Result<Commands, String> {
-        let interpreter = self.shell.interpreter(self.commands.iter())?;
+        let interpreter = self.shell.interpreter(self.commands.iter().map(String::as_str))?;
         let mut benchmarks = self.benchmarks(&interpreter, environments, outputs)?;
         let given = benchmarks.len();
 

@@ -28,7 +28,7 @@ pub fn render(document: &ThroughputDocument) -> String {
         text.push('\n');
     }
 
-    let unwrapped = Terminal { width: usize::MAX, colour: false };
+    let unwrapped = Terminal { width: usize::MAX, ..Terminal::default() };
     text += &warnings(document, &unwrapped).replace("warning:", "- warning:");
     text += &wrong(document, &unwrapped).replace("not timed:", "- not timed:");
     text

@@ -16,6 +16,9 @@ const ROWS: usize = 10;
 /// Pieces of the path that are closer together than this are drawn as one, in percent of the width.
 const SEEN: f64 = 0.1;
 
+/// Tracing that makes a run so many times as long is said in the first sentence.
+const SLOWED: f64 = 1.2;
+
 /// The sentence, the phases, the critical path, the flame graph and the findings.
 pub(super) fn blocks(traced: &TraceProgram) -> Vec<PageBlock> {
     let mut blocks = vec![PageBlock::Answer { text: sentence(traced) }];
@@ -35,6 +38,10 @@ fn sentence(traced: &TraceProgram) -> String {
     let time = |figure: TraceFigure| display_nanos(figure.typical());
     let total = phases.total.map_or_else(|| display_nanos(traced.total_ns as f64), time);
     let end = if traced.until.is_some() { "stopped after" } else { "exit after" };
+    let untraced = traced.corrected_total_ns.filter(|untraced| *untraced * SLOWED < traced.total_ns as f64);
+    let untraced = untraced.map_or(String::new(), |untraced| {
+        format!(" as traced, which made it longer; untraced it takes {}", display_nanos(untraced))
+    });
     let first = match phases.first_byte {
         Some(first) => format!("first byte after {}, ", time(first)),
         None => String::new(),
@@ -45,7 +52,7 @@ fn sentence(traced: &TraceProgram) -> String {
         largest.map_or(String::new(), |(kind, ns)| format!("; {} {}", share(ns, traced), kind.title()));
     let finding = traced.findings.first();
     let finding = finding.map_or(String::new(), |finding| format!(" {}.", clause(&visible(&finding.text))));
-    format!("`{}`: {first}{end} {total}{largest}.{finding}", visible(traced.label()))
+    format!("`{}`: {first}{end} {total}{untraced}{largest}.{finding}", visible(traced.label()))
 }
 
 fn share(ns: u64, traced: &TraceProgram) -> String {
@@ -197,6 +204,10 @@ mod tests {
                 {"pid": 2, "tid": 2, "program": "app", "from_ns": 500_000, "to_ns": 2_000_000}],
             "findings": [{"text": "1 ms, 50 %: It waits. Do not."}]}))
         .unwrap();
+        let slowed = TraceProgram { corrected_total_ns: Some(5e5), ..traced.clone() };
+        let said =
+            "exit after 2.00 ms as traced, which made it longer; untraced it takes 500 µs; 75 % user code.";
+        assert!(sentence(&slowed).contains(said), "{}", sentence(&slowed));
         let expected =
             "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75 % user code. 1 ms, 50 %: It waits.";
         assert_eq!(sentence(&traced), expected);

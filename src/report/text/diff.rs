@@ -17,22 +17,63 @@ const LINES: usize = 12;
 /// Changes of the time alone are shown from this part of the greater total on.
 const NOTEWORTHY: f64 = 0.01;
 
-pub fn render(compared: &Compared, terminal: &Terminal) -> String {
+/// Everything.
+pub fn full(compared: &Compared, terminal: &Terminal) -> String {
+    let [first, second] = compared.sides.each_ref().map(|side| side.summary);
+    let sections = sections(compared, LINES, terminal);
+    headline(compared, terminal)
+        + &sections.iter().flat_map(|section| [section, "\n"]).collect::<String>()
+        + &counts(first, second, terminal)
+        + &notes(compared, true, terminal)
+}
+
+/// What fits this terminal: the verdict, what must be known, and the largest differences.
+pub fn first_screen(compared: &Compared, terminal: &Terminal) -> String {
+    let [first, second] = compared.sides.each_ref().map(|side| side.summary);
+    let (head, counts) = (headline(compared, terminal), counts(first, second, terminal));
+    let notes = notes(compared, false, terminal);
+    let taken = [&head, &counts, &notes].map(|text| text.lines().count()).iter().sum::<usize>();
+
+    // without the last line and that of the prompt
+    let mut left = terminal.height.saturating_sub(taken + 2).max(LEAST);
+    let (mut text, mut is_cut) = (String::new(), false);
+    for section in sections(compared, PARTS, terminal) {
+        // a title alone says nothing, and an empty line follows
+        let lines = if left >= 3 { section.lines().count().min(left - 1) } else { 0 };
+        text.extend(section.lines().take(lines).flat_map(|line| [line, "\n"]));
+        text += if lines > 0 { "\n" } else { "" };
+        is_cut |= lines < section.lines().count();
+        left = left.saturating_sub(lines + 1);
+    }
+    let more = if is_cut { "--full: all loads, steps, files and programs that differ\n" } else { "" };
+    head + &text + &counts + &notes + more
+}
+
+/// The lines that the largest differences have in any case, and the most lines of a kind on the first screen.
+const LEAST: usize = 6;
+const PARTS: usize = 1;
+
+/// Where the difference lies, and what came or went; a title and its lines each.
+///
+/// `parts`: the most lines of a kind.
+fn sections(compared: &Compared, parts: usize, terminal: &Terminal) -> Vec<String> {
     let [first, second] = compared.sides.each_ref().map(|side| side.summary);
     let difference = Difference::between(first, second);
     let least = NOTEWORTHY * first.total.middle.max(second.total.middle);
-    let mut text = headline(compared, terminal);
-    text += &kinds(&difference, least, terminal);
     let structural = |changes: &[Change]| -> Vec<Change> {
         changes.iter().filter(|change| change.is_structural()).cloned().collect()
     };
-    text += &section("Steps of the main thread that came or went", &difference.steps, terminal);
-    text +=
-        &section("Files that came, went or are used differently", &structural(&difference.files), terminal);
-    text += &section("Programs executed that came or went", &structural(&difference.programs), terminal);
-    text += &counts(first, second, terminal);
-    text += &notes(compared, terminal);
-    text
+    let is_reported = |change: &&Change| change.is_structural() || change.difference().abs() >= least;
+    let loads: Vec<Change> = difference.loads.iter().filter(is_reported).cloned().collect();
+
+    let all = vec![
+        kinds(&difference, least, parts, terminal),
+        section("Loads that came or went, by the runtimes' own reports", &loads, terminal),
+        section("Steps of the main thread that came or went", &difference.steps, terminal),
+        section("Files that came, went or are used differently", &structural(&difference.files), terminal),
+        section("Programs executed that came or went", &structural(&difference.programs), terminal),
+    ];
+    all.into_iter().filter(|section| !section.is_empty()).collect()
 }
 
 fn headline(compared: &Compared, terminal: &Terminal) -> String {
@@ -88,9 +129,10 @@ fn sureness(comparison: &Comparison, in_turn: bool) -> String {
     format!(" ({:.3} to {:.3}, {runs}): {verdict}", interval.low, interval.high)
 }
 
-fn notes(compared: &Compared, terminal: &Terminal) -> String {
+fn notes(compared: &Compared, all: bool, terminal: &Terminal) -> String {
     let of_side = |(letter, side): (&str, &Side)| -> Vec<String> {
-        side.notes.iter().map(|note| format!("{letter}: {}", visible(note))).collect()
+        let notes = side.all_notes().take(if all { usize::MAX } else { side.notes.len() });
+        notes.map(|note| format!("{letter}: {}", visible(note))).collect()
     };
     let all = ["A", "B"].into_iter().zip(&compared.sides).flat_map(of_side);
     all.map(|note| terminal.wrap(&note, 2) + "\n").collect()
@@ -101,7 +143,7 @@ fn signed(ns: f64) -> String {
     format!("{}{}", if ns < 0.0 { "-" } else { "+" }, display_nanos(ns.abs()))
 }
 
-fn kinds(difference: &Difference, least: f64, terminal: &Terminal) -> String {
+fn kinds(difference: &Difference, least: f64, most: usize, terminal: &Terminal) -> String {
     let width = terminal.width.saturating_sub(46).max(14);
     let title = fitted("Where the difference lies", width);
     let mut text =
@@ -112,28 +154,34 @@ fn kinds(difference: &Difference, least: f64, terminal: &Terminal) -> String {
         }
         text += &terminal.paint(style(*kind), &row(kind.title(), width, *a, *b));
         text.push('\n');
-        text += &parts(difference, *kind, least, width);
+        text += &parts(difference, *kind, least, most, width);
     }
-    text.push('\n');
     text
 }
 
-fn parts(difference: &Difference, wanted: WorkKind, least: f64, width: usize) -> String {
+fn parts(difference: &Difference, wanted: WorkKind, least: f64, most: usize, width: usize) -> String {
     let of_kind = difference.shares.iter().filter(|(kind, _)| *kind == wanted).map(|(_, change)| change);
     let noteworthy = of_kind.filter(|change| change.difference().abs() >= least);
     let mut text = String::new();
-    for change in noteworthy.take(LINES) {
+    for change in noteworthy.take(most) {
         let name = format!("  {}", change.name);
-        text += &row(&name, width, change.before.unwrap_or_default(), change.after.unwrap_or_default());
+        let (before, after) = (change.before.unwrap_or_default(), change.after.unwrap_or_default());
+        // how often a function was sampled is no number of steps
+        let row = if wanted == WorkKind::User { times } else { row };
+        text += &row(&name, width, before, after);
         text.push('\n');
     }
     text
 }
 
 fn row(name: &str, width: usize, a: Amount, b: Amount) -> String {
-    let steps = format!("{:.0} → {:.0}", a.count, b.count);
+    format!("{}{:>15}", times(name, width, a, b), format!("{:.0} → {:.0}", a.count, b.count))
+}
+
+/// A row without the number of steps.
+fn times(name: &str, width: usize, a: Amount, b: Amount) -> String {
     format!(
-        "{}{:>10}{:>10}{:>11}{steps:>15}",
+        "{}{:>10}{:>10}{:>11}",
         fitted(name, width),
         display_nanos(a.time),
         display_nanos(b.time),
@@ -166,7 +214,6 @@ fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
         let sum: f64 = rest.iter().map(Change::difference).sum();
         let _ = writeln!(text, "  {:>10}{:>14}  {} others", signed(sum), "", rest.len());
     }
-    text.push('\n');
     text
 }
 

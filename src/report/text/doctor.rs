@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn colours_are_used_only_if_wanted() {
         assert!(!render(&report(), &Terminal::default()).contains('\u{1b}'));
-        assert!(render(&report(), &Terminal { width: 80, colour: true }).contains("\u{1b}[32m✓"));
+        assert!(render(&report(), &Terminal { width: 80, height: 24, colour: true }).contains("\u{1b}[32m✓"));
     }
 
     #[test]

@@ -10,14 +10,16 @@ use unicode_width::UnicodeWidthStr;
 pub struct Terminal {
     /// In columns.
     pub width: usize,
+    /// In lines.
+    pub height: usize,
     /// Colours and bold text are wanted.
     pub colour: bool,
 }
 
-/// 80 columns, no colour.
+/// 80 columns, 24 lines, no colour.
 impl Default for Terminal {
     fn default() -> Terminal {
-        Terminal { width: 80, colour: false }
+        Terminal { width: 80, height: 24, colour: false }
     }
 }
 
@@ -251,10 +253,10 @@ mod tests {
 
     #[test]
     fn wrapped_lines_are_within_the_width_and_lose_no_word() {
-        let terminal = Terminal { width: 12, colour: false };
+        let terminal = Terminal { width: 12, ..Terminal::default() };
         let wrapped = terminal.wrap("one two three four five", 2);
         assert_eq!(wrapped, "one two\n  three four\n  five");
-        let painted = Terminal { width: 12, colour: true };
+        let painted = Terminal { width: 12, height: 24, colour: true };
         let bold = terminal.wrap(&format!("one {} three", painted.bold("two")), 2);
         assert_eq!(bold, "one \u{1b}[1mtwo\u{1b}[0m\n  three");
         let broken = terminal.wrap("a word_that_is_far_too_long", 2);
@@ -264,6 +266,6 @@ mod tests {
     #[test]
     fn without_colour_nothing_is_painted() {
         assert_eq!(Terminal::default().bold("x"), "x");
-        assert_eq!(Terminal { width: 80, colour: true }.bold("x"), "\u{1b}[1mx\u{1b}[0m");
+        assert_eq!(Terminal { width: 80, height: 24, colour: true }.bold("x"), "\u{1b}[1mx\u{1b}[0m");
     }
 }

@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_table_has_the_fastest_first_and_no_rate_without_a_reader() {
-        let text = render(&document(), &Terminal { width: 80, colour: false });
+        let text = render(&document(), &Terminal { width: 80, ..Terminal::default() });
         let table: Vec<&str> =
             text.lines().filter(|l| l.starts_with("new") || l.starts_with("old")).collect();
         assert_eq!(table[0].split_whitespace().collect::<Vec<_>>(), ["new", "0.0025", "0.0050", "10.0"]);

@@ -335,7 +335,7 @@ mod tests {
         document.lost_events = 3;
         document.totals.running = 1;
         for width in [40, 50, 60, 80, 100, 120, 200] {
-            let text = render(&document, &Terminal { width, colour: false });
+            let text = render(&document, &Terminal { width, ..Terminal::default() });
             assert!(text.lines().all(|line| columns(line) <= width), "{width}\n{text}");
             assert!(text.contains("3 events were lost"), "{text}");
             assert!(text.contains("/python "), "the end of a path says more: {text}");

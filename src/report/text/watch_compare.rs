@@ -146,7 +146,7 @@ mod tests {
         long.programs[0].path =
             "/a/path/of/more/columns/than/any/terminal/has/for/a/name/of/a/program".to_owned();
         for width in [40, 60, 80, 200] {
-            let text = render(&long, &Terminal { width, colour: false });
+            let text = render(&long, &Terminal { width, ..Terminal::default() });
             assert!(text.contains("… and 2 more: "), "{text}");
             assert!(text.lines().all(|line| columns(line) <= width), "{width}\n{text}");
         }

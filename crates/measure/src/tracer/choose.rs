@@ -33,7 +33,7 @@ pub enum ChooseError {
     #[error("the `pipe` backend sees no system calls, and a trace needs them\nhelp: leave out `--backend`")]
     NoCalls,
     /// A watch of the machine was asked for with ptrace.
-    #[error("the `ptrace` backend watches only the processes of a command\nhelp: firstbyte watch -- COMMAND")]
+    #[error("the `ptrace` backend watches only the processes of a command\nhelp: firstbyte watch COMMAND")]
     OnlyACommand,
     /// The ptrace backend asks `/proc` about the tracee, and this `/proc` shows other processes.
     #[error("{0}")]

@@ -33,7 +33,7 @@ const MAX_LINE_BYTES: u64 = 1 << 20;
 pub enum ReplayError {
     /// It cannot be read.
     #[error(
-        "`{path}` cannot be read: {cause}\nhelp: check the path, or make a recording: firstbyte trace --record {path} -- CMD"
+        "`{path}` cannot be read: {cause}\nhelp: check the path, or make a recording: firstbyte trace --record {path} CMD"
     )]
     Read {
         /// The file.
@@ -43,7 +43,7 @@ pub enum ReplayError {
     },
     /// One of its lines is invalid.
     #[error(
-        "`{path}`, line {line}: {cause}\nhelp: make the recording again: firstbyte trace --record FILE -- CMD"
+        "`{path}`, line {line}: {cause}\nhelp: make the recording again: firstbyte trace --record FILE CMD"
     )]
     Line {
         /// The file.

@@ -102,7 +102,7 @@ fn row(name: &str, width: usize, cells: impl Iterator<Item = String>) -> String 
     let name = visible(name);
     let is_breakable = name.split(' ').all(|word| columns(word) + 2 <= width);
     let wrapped = if is_breakable || columns(&name) <= width {
-        Terminal { width, colour: false }.wrap(&name, 2)
+        Terminal { width, ..Terminal::default() }.wrap(&name, 2)
     } else {
         name + "\n"
     };

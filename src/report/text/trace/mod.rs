@@ -76,9 +76,28 @@ fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
         ),
     };
 
-    let total = display_nanos(summary.total.middle);
+    let total = display_nanos(summary.headline());
     let line = format!("{total} from execve to exit ({runs}); {}.", first_byte(summary));
-    format!("{}{}\n", name_line(command, terminal), terminal.wrap(&line, 0))
+    let slowed = slowed(summary, terminal);
+    format!("{}{}\n{slowed}", name_line(command, terminal), terminal.wrap(&line, 0))
+}
+
+/// By what the program was stopped, and how much that slowed it.
+fn slowed(summary: &Summary, terminal: &Terminal) -> String {
+    let Some(slowed) = summary.slowed else { return String::new() };
+    let traced = summary.total.middle;
+    let text = match slowed.untraced {
+        Some(untraced) => format!(
+            "Traced by ptrace, which made it {:.1} times as long ({}): that is taken off, except from single steps and \
+             findings.",
+            traced / untraced.max(1.0),
+            display_nanos(traced)
+        ),
+        None => "Traced by ptrace, which stops it at every system call: how much longer these times are than untraced \
+                 ones is not known here."
+            .to_owned(),
+    };
+    terminal.wrap(&text, 0) + "\n"
 }
 
 fn name_line(command: &str, terminal: &Terminal) -> String {
@@ -87,7 +106,10 @@ fn name_line(command: &str, terminal: &Terminal) -> String {
 
 fn first_byte(summary: &Summary) -> String {
     match summary.first_byte {
-        Some(first) => format!("first byte after {}", display_nanos(first.middle)),
+        Some(first) => {
+            let scale = summary.scale(summary.total.middle);
+            format!("first byte after {}", display_nanos(first.middle * scale))
+        }
         None => match summary.median_run.writes_to_stderr() {
             0 => "printed nothing".to_owned(),
             count => format!(
@@ -100,8 +122,10 @@ fn first_byte(summary: &Summary) -> String {
 
 /// One bar over the whole width, and its legend.
 fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
+    let scale = summary.scale(summary.total.middle);
+    let phases = summary.phases.iter();
     let present: Vec<(Phase, f64)> =
-        summary.phases.iter().filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.middle))).collect();
+        phases.filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.middle * scale))).collect();
     let total: f64 = present.iter().map(|(_, ns)| ns).sum();
     let (mut bar, mut legend, mut used) = (String::new(), Vec::new(), 0);
 
@@ -127,17 +151,31 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
     let width = terminal.width.saturating_sub(30).max(20);
     let title = fitted(title(summary), width);
     let mut text = terminal.bold(&format!("{title}{:>10}{:>8}{:>10}", "time", "%", "steps")) + "\n";
-    let total = summary.total.middle.max(1.0);
+    let (total, others) = (running_total(summary), summary.taken_by_others());
     for (wanted, (time, count)) in WorkKind::ALL.into_iter().zip(&summary.kinds) {
-        if *count == 0.0 && time.middle == 0.0 {
+        let time = if wanted == WorkKind::Waiting { time.middle - others } else { time.middle };
+        if *count == 0.0 && time <= 0.0 {
             continue;
         }
-        let line = row(wanted.title(), width, time.middle, total, *count);
+        let line = row(wanted.title(), width, time, total, *count);
         text += &terminal.paint(style(wanted), &line);
         text.push('\n');
-        text += &parts(summary, wanted, time.middle, width, total);
+        text += &parts(summary, wanted, time, width, total);
+    }
+    if others > 0.0 {
+        let _ = writeln!(
+            text,
+            "{}{:>10}",
+            fitted("other programs had the processor", width),
+            display_nanos(others)
+        );
     }
     text
+}
+
+/// The total without the time in which other programs had the processor: percentages are of this.
+fn running_total(summary: &Summary) -> f64 {
+    (summary.headline() - summary.taken_by_others()).max(1.0)
 }
 
 fn title(summary: &Summary) -> &'static str {
@@ -160,7 +198,11 @@ fn parts(summary: &Summary, wanted: WorkKind, time: f64, width: usize, total: f6
     if wanted == WorkKind::User || time < NOTEWORTHY * total {
         return String::new();
     }
-    let shares: Vec<_> = summary.shares.iter().filter(|s| s.kind == wanted && s.time.middle > 0.0).collect();
+    let shares: Vec<_> = summary
+        .shares
+        .iter()
+        .filter(|s| s.kind == wanted && s.time.middle > 0.0 && !s.is_of_others())
+        .collect();
     let noteworthy = shares.iter().take_while(|s| s.time.middle >= NOTEWORTHY * total).count();
     let shown = noteworthy.clamp(MIN_ROWS, SHARES);
     // a line for one share can be its own line

@@ -24,6 +24,8 @@ pub(super) fn path(summary: &Summary, terminal: &Terminal) -> String {
 
 /// Each part with its time, in order; one part or none if there is only one worker.
 pub(super) fn parts(summary: &Summary) -> Vec<String> {
+    // of one run, as parts of the total that is shown
+    let scale = summary.scale(summary.median_run.total.as_f64());
     let parts = pieces(&summary.median_run);
     let total: Nanos = parts.iter().map(|(_, time)| *time).sum();
     let mut lengths: Vec<Nanos> = parts.iter().map(|(_, time)| *time).collect();
@@ -32,12 +34,14 @@ pub(super) fn parts(summary: &Summary) -> Vec<String> {
 
     let (long, short): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(_, time)| time.as_f64() > least);
     let long = joined(long);
-    let part = |(name, time): &(String, Nanos)| format!("{} {}", visible(name), display_nanos(time.as_f64()));
+    let part = |(name, time): &(String, Nanos)| {
+        format!("{} {}", visible(name), display_nanos(time.as_f64() * scale))
+    };
     let mut list: Vec<String> = long.iter().map(part).collect();
     if long.len() > 1 && !short.is_empty() {
         let time: Nanos = short.iter().map(|(_, time)| *time).sum();
         let others = count_of(short.len(), "shorter part", "shorter parts");
-        list.push(format!("{others} {}", display_nanos(time.as_f64())));
+        list.push(format!("{others} {}", display_nanos(time.as_f64() * scale)));
     }
     list
 }

@@ -33,3 +33,8 @@ pub mod tracer;
 pub mod units;
 
 pub use counts::Counts;
+
+/// The example in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -21,7 +21,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     firefox::render("fuzz", &account, None);
 
     let text = Summary::of(vec![account])
-        .map(|summary| trace::timeline(&summary, &Terminal { width: 80, colour: false }));
+        .map(|summary| trace::timeline(&summary, &Terminal { width: 80, height: 24, colour: false }));
     assert!(!text.is_some_and(|text| text.contains('\u{1b}')));
 });
 

@@ -56,7 +56,7 @@ fn show(run: &mut Started, reports: Reports) {
     let summary = &run.analysis.summary;
     json::render(&trace_document(summary, &run.invocation(Value::Null)));
     let notes = TraceNotes::of(&run.analysis, "fuzz".to_owned());
-    let terminal = Terminal { width: 80, colour: false };
+    let terminal = Terminal { width: 80, height: 24, colour: false };
     let text =
         trace::full_second_part(summary, &notes, &terminal) + &trace::second_part(summary, &notes, &terminal);
     assert!(!text.contains('\u{1b}'), "{text}");

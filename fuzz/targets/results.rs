@@ -23,14 +23,14 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         shows_no_escape(&compare_text::render(
             &comparing,
             Some(0.05),
-            &Terminal { width: 80, colour: false },
+            &Terminal { width: 80, height: 24, colour: false },
         ));
     }
 });
 
 fn draw(document: &Document) {
     for width in [1, 80] {
-        let terminal = Terminal { width, colour: false };
+        let terminal = Terminal { width, height: 24, colour: false };
         shows_no_escape(&bench_text::render(document, Metric::Total, &terminal));
         shows_no_escape(&showdown_text::render(document, &terminal));
     }

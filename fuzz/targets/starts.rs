@@ -19,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 
     let summary = &started.analysis.summary;
     json::render(&trace_document(summary, &started.invocation(Value::Null)));
-    let terminal = Terminal { width: 80, colour: false };
+    let terminal = Terminal { width: 80, height: 24, colour: false };
     let text = trace::full_first_part(summary, "fuzz", &terminal)
         + &trace::full_second_part(summary, &started.notes, &terminal)
         + &trace::whole(summary, &started.notes, "fuzz", &terminal);

@@ -15,6 +15,6 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     json::render(&document);
     watch_perfetto::render(&document, &timeline);
     watch_firefox::render(&document, &timeline);
-    let text = watch_text::render(&document, &Terminal { width: 80, colour: false });
+    let text = watch_text::render(&document, &Terminal { width: 80, height: 24, colour: false });
     assert!(!text.contains('\u{1b}'), "{text}");
 });

@@ -18,7 +18,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
 
     let comparison = compare_watches((path, &document), (path, &again));
     for width in [1, 80] {
-        let terminal = Terminal { width, colour: false };
+        let terminal = Terminal { width, height: 24, colour: false };
         shows_no_escape(&watch_text::render(&document, &terminal));
         shows_no_escape(&compare_text::render(&comparison, &terminal));
     }

@@ -4,6 +4,7 @@ use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement, MedianCounts, PhaseTimes};
 use crate::document::metrics::Selected;
 use crate::report::metrics::{self, Values};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// hyperfine's columns, with times in seconds. Its `parameter_NAME` columns follow.
@@ -138,9 +139,29 @@ fn optional<T: ToString>(value: Option<T>) -> String {
 }
 
 /// One record, quoted where necessary (RFC 4180).
-fn line(record: &[String]) -> String {
+pub(crate) fn line(record: &[String]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(record).expect("memory can be written");
+    writer.write_record(record.iter().map(|cell| as_text(cell))).expect("memory can be written");
     let bytes = writer.into_inner().expect("memory can be written");
     String::from_utf8(bytes).expect("quoting text gives text")
+}
+
+/// A spreadsheet would take a command such as `=1+2` for a formula, and run it. An apostrophe makes it text. Numbers stay as they
+/// are.
+fn as_text(cell: &str) -> Cow<'_, str> {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err() {
+        return format!("'{cell}").into();
+    }
+    cell.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        let cells = ["=1+2", "+x", "@sum", "-r", "\t=1", "-5", "-1.5e-9", "ls", "a=b", ""].map(str::to_owned);
+        assert_eq!(line(&cells), "'=1+2,'+x,'@sum,'-r,'\t=1,-5,-1.5e-9,ls,a=b,\n");
+    }
 }

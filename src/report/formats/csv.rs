@@ -141,7 +141,7 @@ fn optional<T: ToString>(value: Option<T>) -> String {
 /// One record, quoted where necessary (RFC 4180).
 pub(crate) fn line(record: &[String]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(record.iter().map(|cell| as_text(cell))).expect("memory can be written");
+    writer.write_record(record.iter().map(|cell| as_text(cell).into_owned())).expect("memory can be written");
     let bytes = writer.into_inner().expect("memory can be written");
     String::from_utf8(bytes).expect("quoting text gives text")
 }

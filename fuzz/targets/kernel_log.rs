@@ -9,7 +9,7 @@ use firstbyte_measure::tracer::bpf::fuzzed;
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = Timeline::of(&fuzzed::phases(bytes));
     if let Ok(account) = Account::of(&fuzzed::full(bytes), &NoBinaries) {
-        let own: u64 = account.steps.iter().map(|step| step.own.0).sum();
-        assert_eq!(own, account.total.0, "the steps do not sum to the total");
+        let self_times: u64 = account.steps.iter().map(|step| step.self_time.0).sum();
+        assert_eq!(self_times, account.total.0, "the steps do not sum to the total");
     }
 });

@@ -15,8 +15,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(loaded) = replay::read("fuzz", bytes) else { return };
     let files = Recorded(loaded.modules.unwrap_or_default());
     let Ok(account) = Account::of(&loaded.recording, &files) else { return };
-    let own: u64 = account.steps.iter().map(|step| step.own.0).sum();
-    assert_eq!(own, account.total.0, "the steps do not sum to the total");
+    let self_times: u64 = account.steps.iter().map(|step| step.self_time.0).sum();
+    assert_eq!(self_times, account.total.0, "the steps do not sum to the total");
     perfetto::render("fuzz", &account);
     firefox::render("fuzz", &account, None);
 

@@ -88,7 +88,19 @@ fn refuse(error: &clap::Error) -> ! {
         let failed = |cause: std::io::Error| cause.kind() != ErrorKind::BrokenPipe;
         std::process::exit(i32::from(error.print().is_err_and(failed)) * 4);
     }
-    error.exit()
+    match without_help(&words).filter(|_| error.kind() == ClapError::InvalidSubcommand) {
+        Some(suggesting) => suggesting.exit(),
+        None => error.exit(),
+    }
+}
+
+/// `firstbyte help benhc` gets the suggestion that `firstbyte benhc` gets, which clap does not make.
+fn without_help(words: &[String]) -> Option<clap::Error> {
+    let (help, rest) = words.split_first()?;
+    let command = rest.first().filter(|_| help == "help")?;
+    Cli::try_parse_from(["firstbyte", command])
+        .err()
+        .filter(|error| error.kind() == ClapError::InvalidSubcommand)
 }
 
 /// The output of `--version`, without defining all commands, which takes longer than a whole C program.

@@ -86,3 +86,18 @@ fn a_second_comment_replaces_the_first() {
     );
     assert_eq!(read(job.path(), "firstbyte/comment.md"), "<!-- firstbyte check -->\n### fine\n");
 }
+
+#[test]
+fn a_token_that_may_not_comment_fails_nothing() {
+    let job = tempfile::tempdir().unwrap();
+    let tools = job.path().join("tools");
+    fs::create_dir(&tools).unwrap();
+    fs::create_dir(job.path().join("firstbyte")).unwrap();
+    fs::write(job.path().join("report.md"), "### fine\n").unwrap();
+    write_executable(&tools.join("gh"), "#!/bin/sh\necho 'HTTP 403' >&2\nexit 1\n", 0o755);
+
+    let output = step("comment", job.path(), &[("REPORT", "report.md"), ("NUMBER", "3")]);
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.starts_with("::warning::the comment could not be written."), "{said}");
+}

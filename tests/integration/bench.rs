@@ -217,23 +217,28 @@ fn other_tools_read_our_exports() {
 }
 
 #[test]
-fn an_interrupted_bench_keeps_the_finished_rounds_and_says_so() {
-    let folder = folder();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
-    let words =
-        ["bench", "--no-overhead", "--export-json", "out.json", "--runs", "100000", "sh -c 'echo x >> ran'"];
-    command.current_dir(folder.path()).args(words).stdout(Stdio::null());
-    let mut child = with_default_signal(libc::SIGINT, &mut command).spawn().unwrap();
-    while fs::metadata(folder.path().join("ran")).map_or(0, |found| found.len()) < 400 {
-        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(std::time::Duration::from_millis(5));
+fn a_bench_that_any_signal_ends_keeps_the_finished_rounds_and_says_so() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        let folder = folder();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+        let words = ["bench", "--no-overhead", "--export-json", "out.json", "--runs", "100000", "--cleanup"];
+        command.current_dir(folder.path()).args(words).args(["touch cleaned", "sh -c 'echo x >> ran'"]);
+        let mut child = with_default_signal(signal, command.stdout(Stdio::null())).spawn().unwrap();
+        while fs::metadata(folder.path().join("ran")).map_or(0, |found| found.len()) < 400 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+
+        let pid = rustix::process::Pid::from_child(&child);
+        let signal = rustix::process::Signal::from_named_raw(signal).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal:?}");
+        let document = fs::read(folder.path().join("out.json")).unwrap();
+        let document: Value = serde_json::from_slice(&document).unwrap();
+        assert_eq!(document["partial"], true);
+        assert!(!document["results"][0]["times"].as_array().unwrap().is_empty());
+        assert!(folder.path().join("cleaned").exists(), "the hooks run");
     }
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let document: Value = serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
-    assert_eq!(document["partial"], true);
-    assert!(!document["results"][0]["times"].as_array().unwrap().is_empty());
 }
 
 #[test]

@@ -108,6 +108,15 @@ fn a_wrong_command_line_is_exit_status_2() {
 }
 
 #[test]
+fn a_misspelt_command_gets_a_suggestion_also_behind_help() {
+    for words in [&["benhc"][..], &["help", "benhc"]] {
+        let ran = User::new().run(words);
+        assert_eq!(ran.status, Some(2));
+        assert!(ran.stderr.contains("a similar subcommand exists: 'bench'"), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn an_export_that_cannot_be_written_is_refused_before_the_first_run() {
     let user = User::new();
     let ran = user.run(&["showdown", "--export-json", "/no/such/folder/x.json"]);

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use firstbyte::bench::results::{Context, measurement, overhead};
 use firstbyte::bench::{Printed, Rejected, Sample, Series, Untraced};
 use firstbyte::document::Document;
-use firstbyte::document::bench::{Cache, Measurement, Skipped, Tool};
+use firstbyte::document::bench::{Cache, Skipped, Tool};
 use firstbyte::document::read;
 use firstbyte::report::formats::{csv, json, markdown};
 use firstbyte::report::text::showdown as showdown_text;
@@ -285,7 +285,10 @@ fn csv_begins_with_hyperfines_columns_and_has_one_record_per_result() {
         assert!(text.starts_with("command,mean,stddev,median,user,system,min,max,name,cache,"), "{text}");
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
         let names: Vec<String> = reader.records().map(|record| record.unwrap()[8].to_owned()).collect();
-        let expected: Vec<&str> = document.results.iter().map(Measurement::label).collect();
+        let text_in_spreadsheets =
+            |label: &str| if label.starts_with('=') { format!("'{label}") } else { label.to_owned() };
+        let expected: Vec<String> =
+            document.results.iter().map(|result| text_in_spreadsheets(result.label())).collect();
         assert_eq!(names, expected);
     }
 }

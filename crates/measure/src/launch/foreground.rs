@@ -121,7 +121,8 @@ fn refused(command: &Command, cause: &io::Error) -> LaunchError {
 fn is_from_terminal(signal: i32) -> bool {
     let Ok(terminal) = File::open("/dev/tty") else { return false };
     // SAFETY: both only ask; the descriptor is ours.
-    signal == libc::SIGINT && unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
+    [libc::SIGINT, libc::SIGQUIT].contains(&signal)
+        && unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
-//! Remembers SIGINT, SIGTERM and SIGHUP, so that a run can end cleanly and finished results are saved.
+//! Remembers the signals that ask a program to end, so that a run can end cleanly and finished results are saved.
 
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+/// What a user or a terminal sends to end a program: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
+const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 static INTERRUPTED_BY: AtomicI32 = AtomicI32::new(0);
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
@@ -11,10 +14,10 @@ extern "C" fn remember(signal: libc::c_int) {
     SIGNALS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the process, and waiting system calls
-/// return with EINTR. A signal that was ignored when this process started (`nohup`) stays ignored.
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are remembered instead of ending the process, and waiting system
+/// calls return with EINTR. A signal that was ignored when this process started (`nohup`) stays ignored.
 pub fn catch_signals() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    for signal in ENDING {
         // SAFETY: the structures are plain data, and zeroed is valid; `remember` is async-signal-safe (one atomic
         // store).
         unsafe {
@@ -32,7 +35,7 @@ pub fn catch_signals() {
 
 /// Undoes [`catch_signals`]: from now on these signals end the process again.
 pub fn let_signals_end_us() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    for signal in ENDING {
         // SAFETY: the structures are plain data, and zeroed is valid: SIG_DFL, no flags.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();

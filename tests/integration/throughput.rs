@@ -220,7 +220,11 @@ fn without_its_feature_a_png_is_refused_before_the_first_run() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
     assert!(said.contains("a.PNG` cannot be drawn: "), "{said}");
-    assert!(said.contains("\nhelp: --export-svg ") && said.contains("a.svg, or build"), "{said}");
+    assert!(
+        said.contains("\nhelp: --export-svg ")
+            && said.contains("a.svg, or in firstbyte's source folder: cargo install "),
+        "{said}"
+    );
     assert!(said.contains("--features png") && !file.exists(), "{said}");
 }
 

@@ -17,6 +17,9 @@ const WIDTHS: [usize; 6] = [60, 72, 80, 100, 132, 200];
 /// Wide enough for every line.
 const ENDLESS: usize = 100_000;
 
+/// How many findings fit is another question.
+const HIGH: &str = "1000";
+
 /// A longer word may go on in the next line.
 const MAX_WORD_CHARS: usize = 40;
 
@@ -110,7 +113,7 @@ fn budgets_that_are_met_missed_and_unknown_fit_every_terminal() {
 /// What a command prints in a terminal of this width; `None` if this machine cannot do it.
 fn printed(folder: &Path, words: &[&str], width: usize) -> Option<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
-    command.args(words).current_dir(folder).env("COLUMNS", width.to_string());
+    command.args(words).current_dir(folder).env("LINES", HIGH).env("COLUMNS", width.to_string());
     let output = command.output().unwrap();
     if output.status.code() == Some(4) {
         skipped(&String::from_utf8_lossy(&output.stderr));

@@ -177,6 +177,7 @@ struct TimelineColumns {
     file: Vec<i64>,
     /// The beginning of the first span, then the distance of each from the one before.
     start: Vec<i64>,
+    #[serde(rename = "own")]
     self_times: Vec<u64>,
     /// The time of the steps within each span.
     within: Vec<u64>,

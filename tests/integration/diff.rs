@@ -29,7 +29,7 @@ fn a_file_that_only_the_new_side_reads_is_reported_as_new() {
         return skipped("no backend sees every system call");
     }
     let (status, text, errors) =
-        firstbyte(&["diff", "-r", "2", recording, &format!("cat '{}'", file.display())]);
+        firstbyte(&["diff", "--full", "-r", "2", recording, &format!("cat '{}'", file.display())]);
     assert_eq!(status, Some(0), "{errors}");
     let line = text
         .lines()

@@ -16,6 +16,9 @@ use std::fmt::Write;
 /// smallest usual terminal. A higher one has more.
 const PATH: usize = 2;
 const COSTS: usize = 5;
+/// A terminal of fewer columns needs the lines of some costs for texts that wrap.
+const COSTS_IF_NARROW: usize = 3;
+const NARROW: usize = 80;
 const FINDINGS: usize = 3;
 const URGENT: usize = 3;
 const SMALLEST: usize = 24;
@@ -114,10 +117,11 @@ fn costs(summary: &Summary, terminal: &Terminal) -> String {
     shares.sort_by(|a, b| b.time.middle.total_cmp(&a.time.middle));
     let width = terminal.width.saturating_sub(20).max(20);
     let total = running_total(summary);
+    let most = if terminal.width < NARROW { COSTS_IF_NARROW } else { COSTS };
 
     let mut text =
         terminal.bold(&format!("{}{:>10}{:>8}", fitted("Largest costs", width), "time", "%")) + "\n";
-    for share in shares.into_iter().take(COSTS + extra(terminal) / 3) {
+    for share in shares.into_iter().take(most + extra(terminal) / 3) {
         let (time, part) = (display_nanos(share.time.middle), 100.0 * share.time.middle / total);
         let line = format!("{}{time:>10}{part:>8.1}", fitted(&title(share), width));
         let _ = writeln!(text, "{}", terminal.paint(style(share.kind), &line));

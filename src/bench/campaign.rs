@@ -92,7 +92,9 @@ impl Campaign {
     ) -> Result<CampaignEnd, ExperimentError> {
         let mut state = State::new(self, series, runner, progress);
 
-        let (finish, interrupted, broken) = match state.go_through() {
+        let went = state.go_through();
+        state.note_missed();
+        let (finish, interrupted, broken) = match went {
             Ok(finish) => (finish, false, None),
             Err(Stop::Interrupted) => (Finish::AsPlanned, true, None),
             Err(Stop::Failed(error)) if self.aim == Aim::Time && state.has_samples() => {
@@ -287,6 +289,12 @@ impl<'c> State<'c> {
         }
         self.runner.warm_up(false);
         Ok(round)
+    }
+
+    /// Each program may be the one whose events were missed.
+    fn note_missed(&mut self) {
+        let missed = self.runner.missed();
+        self.series.iter_mut().for_each(|series| series.lost_events += missed);
     }
 
     /// Takes note of the processes and threads of a run.

@@ -206,6 +206,10 @@ impl Runner for Prepared<'_> {
         self.tracees.switch(traced)
     }
 
+    fn missed(&mut self) -> u64 {
+        self.tracees.missed()
+    }
+
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
         self.around(program, Runner::run)
     }

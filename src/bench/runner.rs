@@ -21,6 +21,11 @@ pub trait Runner {
     /// Runs one program once, traced or untraced according to the last switch.
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError>;
 
+    /// How many events were missed since the first run or since the last call, in runs of which none is known.
+    fn missed(&mut self) -> u64 {
+        0
+    }
+
     /// Takes note that the warm-up begins or has ended.
     fn warm_up(&mut self, _begins: bool) {}
 
@@ -129,6 +134,10 @@ impl Runner for Tracees<'_> {
             self.traced = traced;
         }
         Ok(())
+    }
+
+    fn missed(&mut self) -> u64 {
+        self.observer.missed()
     }
 
     fn runs_alone(&mut self, program: usize) -> Option<PlacedOn> {

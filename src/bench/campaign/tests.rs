@@ -18,6 +18,8 @@ struct Scripted {
     broken_switch: Option<usize>,
     /// More events that each run has.
     events: usize,
+    /// Events that were missed in unknown runs.
+    missed: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -35,6 +37,10 @@ impl Runner for Scripted {
         self.log.push(if traced { "attach" } else { "detach" }.to_owned());
         let switches = self.log.iter().filter(|entry| entry.ends_with("tach")).count();
         if self.broken_switch == Some(switches) { Err(ExperimentError::machine("no")) } else { Ok(()) }
+    }
+
+    fn missed(&mut self) -> u64 {
+        std::mem::take(&mut self.missed)
     }
 
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
@@ -125,6 +131,14 @@ fn carry_out(programs: usize, campaign: &Campaign, runner: &mut Scripted) -> Out
 
 fn error(programs: usize, campaign: &Campaign, runner: &mut Scripted) -> String {
     campaign.run(&mut series(programs), runner, &mut ()).unwrap_err().to_string()
+}
+
+#[test]
+fn events_that_were_missed_in_unknown_runs_are_noted_with_every_program() {
+    let mut runner = Scripted { missed: 5, ..Scripted::default() };
+    let outcome = carry_out(2, &campaign(3, false), &mut runner);
+    let noted: Vec<_> = outcome.series.iter().map(|s| (s.lost_events, s.samples.len())).collect();
+    assert_eq!(noted, [(5, 3), (5, 3)]);
 }
 
 #[test]

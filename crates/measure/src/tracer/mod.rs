@@ -96,6 +96,12 @@ pub trait Tracer {
         !self.backend().attaches_nothing()
     }
 
+    /// How many events were missed since the first run or since the last call, at most, besides those that recordings
+    /// count. It is not known which runs they belong to.
+    fn missed(&mut self) -> u64 {
+        0
+    }
+
     /// Launches the command, observes it until it has been reaped, and leaves none of its processes behind.
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError>;
 }

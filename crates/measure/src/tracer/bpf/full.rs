@@ -383,7 +383,7 @@ impl Tracer for BpfFull {
         self.arm(options.output.is_read());
         let ended = observed_run(launcher, &mut stdout, options.timeout);
         let (Observed { mut events, ids, mut lost }, seen, outlived) = self.collect_and_kill();
-        lost += self.skipped.in_run(&self.programs);
+        lost += self.skipped.read(&self.programs);
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, options, &child, &ended, stdout.finish());
         recording.left_behind |= outlived?;

@@ -10,7 +10,7 @@ use super::namespace::Namespace;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
 use super::ring_drain::RingDrain;
 use super::shared_run::{Run, observed_run};
-use super::skipped::{Skipped, with_twin};
+use super::skipped::{Skipped, programs_may_be_skipped, with_twin};
 use super::survivors::kill_survivors;
 use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, RunOptions, Tracer, frame};
@@ -151,6 +151,9 @@ impl BpfPhases {
     /// stdout's inode through another open file (wrong for a null device, which all processes share).
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
+        if programs_may_be_skipped() {
+            self.skipped = Skipped::since_now(&self.programs);
+        }
         let run = Run::armed(self.namespace, reopened);
         self.session.write(PhasesSession { run, ..PhasesSession::default() });
         self.ring.watch(true);
@@ -166,7 +169,10 @@ impl BpfPhases {
 
         let left = self.session.read();
         self.gather(left.logged, &mut observed);
-        observed.lost += left.run.lost + self.skipped.in_run(&self.programs);
+        observed.lost += left.run.lost;
+        if programs_may_be_skipped() {
+            observed.lost += self.skipped.read(&self.programs);
+        }
         self.session.write(PhasesSession::default());
         if left.run.others != 0 {
             self.family.forget(left.run.root);
@@ -223,6 +229,12 @@ impl Tracer for BpfPhases {
 
     fn detach(&mut self) -> Result<(), ChooseError> {
         BpfPhases::detach(self).map_err(|error| ChooseError::Switch(error.to_string()))
+    }
+
+    /// Where tasks are not preempted in our programs, nothing is skipped unless a program interrupts itself. So this is
+    /// read once for a series: a reading in each run would cost more calls than all else that a run costs us.
+    fn missed(&mut self) -> u64 {
+        if programs_may_be_skipped() { 0 } else { self.skipped.read(&self.programs) }
     }
 
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {

@@ -53,41 +53,27 @@ fn major(release: &str) -> Option<u32> {
     release.split('.').next()?.parse().ok()
 }
 
-/// How many runs may pass between two readings on kernels that do not preempt the programs. There nothing is skipped unless a
-/// program interrupts itself, so the reading is a safety net, and it need not be paid for in each run.
-const MAX_UNREAD_RUNS: u64 = 64;
-
 /// The skips of the programs that observe runs, from one reading to the next.
 #[derive(Debug, Default)]
 pub(super) struct Skipped {
     before: [[Option<u64>; 2]; TWICE.len()],
-    runs: u64,
 }
 
 impl Skipped {
-    /// From now on. Once before the first run.
+    /// From now on. The counts are those of the machine, so what is skipped between two runs is none of theirs.
     pub(super) fn since_now(programs: &Ebpf) -> Skipped {
-        Skipped { before: counts(programs), runs: 0 }
+        Skipped { before: counts(programs) }
     }
 
-    /// At the end of a run: the most events that were missed since the last reading, by a program and, if it has one, by its
-    /// twin. Where programs may be skipped, this reads in each run. Elsewhere it reads in the runs 1, 2, 4 … 64 and in each
-    /// 64th from then on, and what was missed counts for the run that is just over.
-    pub(super) fn in_run(&mut self, programs: &Ebpf) -> u64 {
-        self.runs += 1;
-        if !programs_may_be_skipped() && !is_reading_due(self.runs) {
-            return 0;
-        }
+    /// The most events that were missed since the last reading, by a program and, if it has one, by its twin. One system
+    /// call for each program.
+    pub(super) fn read(&mut self, programs: &Ebpf) -> u64 {
         let now = counts(programs);
         let before = std::mem::replace(&mut self.before, now);
         let pairs = TWICE.iter().zip(now).zip(before);
         let counted = pairs.filter(|((names, _), _)| names.0 != OF_INTERRUPTS_TOO);
         counted.map(|((_, now), before)| missed(now, before)).sum()
     }
-}
-
-fn is_reading_due(run: u64) -> bool {
-    run.is_power_of_two() && run < MAX_UNREAD_RUNS || run.is_multiple_of(MAX_UNREAD_RUNS)
 }
 
 fn counts(programs: &Ebpf) -> [[Option<u64>; 2]; TWICE.len()] {
@@ -217,11 +203,5 @@ mod tests {
         assert_eq!(missed([Some(7), None], [Some(3), None]), 4, "it has no twin");
         assert_eq!(missed([Some(7), Some(2)], [Some(3), Some(2)]), 0);
         assert_eq!(missed([Some(7), Some(3)], [Some(3), Some(2)]), 1);
-    }
-
-    #[test]
-    fn readings_are_dense_at_first_and_then_regular() {
-        let due: Vec<u64> = (1..=200).filter(|run| is_reading_due(*run)).collect();
-        assert_eq!(due, [1, 2, 4, 8, 16, 32, 64, 128, 192]);
     }
 }

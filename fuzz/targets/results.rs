@@ -2,9 +2,9 @@
 #![no_main]
 
 use firstbyte::comparison::compare;
-use firstbyte::document::bench::Metric;
 use firstbyte::document::{Document, read};
 use firstbyte::report::formats::{asciidoc, bencher, benchmark_action, csv, json, markdown};
+use firstbyte::report::text::compare::Gate;
 use firstbyte::report::text::terminal::Terminal;
 use firstbyte::report::text::{bench as bench_text, compare as compare_text, showdown as showdown_text};
 use std::path::Path;
@@ -22,7 +22,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         assert!(comparing.slower_than(0.0).is_empty(), "a file is not slower than itself");
         shows_no_escape(&compare_text::render(
             &comparing,
-            Some(0.05),
+            Some(Gate { limit: 0.05, ignore_failure: false }),
             &Terminal { width: 80, height: 24, colour: false },
         ));
     }
@@ -31,7 +31,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
 fn draw(document: &Document) {
     for width in [1, 80] {
         let terminal = Terminal { width, height: 24, colour: false };
-        shows_no_escape(&bench_text::render(document, Metric::Total, &terminal));
+        shows_no_escape(&bench_text::render(document, &terminal));
         shows_no_escape(&showdown_text::render(document, &terminal));
     }
     for export in [csv::render, markdown::render, asciidoc::render, bencher::render, benchmark_action::render]

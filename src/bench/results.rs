@@ -15,7 +15,7 @@ use firstbyte_measure::counters::CounterValues;
 use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::Chosen;
 use firstbyte_measure::units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The series with which the results of a document are compared.
 #[derive(Clone, Debug, Default)]
@@ -223,12 +223,13 @@ fn memory(series: &Series) -> Vec<u64> {
     series.samples.iter().map(of).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The signal that ended all of them. Runs that firstbyte stops at their first byte end by its signal.
+/// The signals that ended runs, each once. Runs that firstbyte stops at their first byte end by its signal.
 fn killed_by(series: &Series) -> Option<String> {
-    let first = series.samples.first()?.exit;
-    let stopped = series.conditions.as_ref().is_some_and(|conditions| conditions.until.is_some());
-    let all = !stopped && series.samples.iter().all(|sample| sample.exit == first);
-    all.then(|| first.signal()).flatten()
+    if series.conditions.as_ref().is_some_and(|conditions| conditions.until.is_some()) {
+        return None;
+    }
+    let signals: BTreeSet<String> = series.samples.iter().filter_map(|sample| sample.exit.signal()).collect();
+    (!signals.is_empty()).then(|| signals.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 fn seconds(ns: Nanos) -> f64 {

@@ -2,6 +2,7 @@
 
 use super::budget_file::ProgramBudget;
 use super::judge::judge;
+use crate::document::bench::Measurement;
 use crate::document::check::{CheckDocument, CheckedProgram};
 use crate::document::{Document, Kind};
 
@@ -14,7 +15,7 @@ pub fn check(programs: &[ProgramBudget], document: &Document) -> CheckDocument {
             name: program.label().to_owned(),
             budgets: measured.map(|measurement| judge(program, measurement)).unwrap_or_default(),
             failed: failed.map(|failed| failed.reason.clone()),
-            uncounted: measured.and_then(|measurement| measurement.uncounted.clone()),
+            limits: measured.map(Measurement::limits_to_comparison).unwrap_or_default(),
         }
     };
 
@@ -24,6 +25,7 @@ pub fn check(programs: &[ProgramBudget], document: &Document) -> CheckDocument {
         tool: document.tool.clone(),
         machine: document.machine.clone(),
         results: programs.iter().map(checked).collect(),
+        partial: document.partial,
         warnings: document.warnings.clone(),
     }
 }

@@ -112,6 +112,7 @@ impl Plan {
             reference: 0,
             subtract: None,
             compare_by: Metric::Total,
+            fail_if_slower: None,
             metrics: Selection::default(),
             style: Style::default(),
             limit: if timed { RunLimit::Adaptive(adaptive) } else { RunLimit::Runs(1) },

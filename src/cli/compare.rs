@@ -20,6 +20,9 @@ pub struct Args {
     /// Exit with status 1 if a program is slower by more than PERCENT, with 99 % confidence
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_if_slower: Option<f64>,
+    /// Let a program pass --fail-if-slower although its runs failed
+    #[arg(short, long, requires = "fail_if_slower")]
+    ignore_failure: bool,
     /// Compare results even if they were made on different machines, with different backends or with different options
     #[arg(long)]
     force: bool,
@@ -33,13 +36,15 @@ pub struct Plan {
     pub new: PathBuf,
     /// The gate, as a fraction: 0.05 for 5 %.
     pub fail_if_slower: Option<f64>,
+    /// Failed runs pass the gate.
+    pub ignore_failure: bool,
     pub force: bool,
     pub json: bool,
 }
 
 impl Args {
     pub fn plan(self) -> Plan {
-        let Args { old, new, fail_if_slower, force, json } = self;
-        Plan { old, new, fail_if_slower, force, json: json.json }
+        let Args { old, new, fail_if_slower, ignore_failure, force, json } = self;
+        Plan { old, new, fail_if_slower, ignore_failure, force, json: json.json }
     }
 }

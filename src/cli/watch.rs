@@ -11,7 +11,6 @@ use crate::prometheus::PrometheusPlan;
 use crate::report::formats::Format;
 use crate::watch::scope::{control_group, user_id};
 use crate::watch::{CommandLines, Subject, WantedStarts, WatchPlan};
-use firstbyte_measure::launch::Command;
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::starts::MAX_PROGRAM_BYTES;
 use firstbyte_measure::tracer::watch::Scope;
@@ -214,8 +213,7 @@ impl Args {
 
     fn subject(&self) -> Result<Subject, String> {
         if !self.program.is_empty() {
-            let words = self.program.words(&Interpreter::None)?;
-            return Command::new(&words).map(Subject::Command).map_err(|error| error.to_string());
+            return self.program.words(&Interpreter::None).map(Subject::Command);
         }
         let scope = Scope {
             user: self.user.as_deref().map(user_id).transpose()?,

@@ -10,8 +10,8 @@ use crate::document::Document;
 use crate::document::bench::Warning;
 use crate::output::{say, visible};
 use crate::report::formats::Exported;
-use crate::report::text::bench as bench_text;
 use crate::report::text::terminal::Terminal;
+use crate::report::text::{bench as bench_text, gate};
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::tracer::choose::Chosen;
 use firstbyte_measure::tracer::phases::choose_phases;
@@ -24,13 +24,21 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     if plan.style.results && !export::takes_stdout(&plan.exports) {
         let terminal = terminal();
         let terminal = Terminal { colour: plan.style.colours.unwrap_or(terminal.colour), ..terminal };
-        show(bench_text::render(&document, plan.compare_by, &terminal).as_bytes())?;
+        show(bench_text::render(&document, &terminal).as_bytes())?;
+        if let Some(limit) = plan.fail_if_slower {
+            let slower = document.slower_than(limit);
+            show(format!("\n{}", gate::verdict(&slower, limit, &terminal)).as_bytes())?;
+        }
     }
     exported?;
     if !plan.style.results {
         tell_failures(&document, plan);
     }
-    Ok(exit(&document))
+    let is_slower = plan.fail_if_slower.is_some_and(|limit| !document.slower_than(limit).is_empty());
+    Ok(match exit(&document) {
+        Exit::Done if is_slower => Exit::Missed,
+        other => other,
+    })
 }
 
 /// What failed, where no results are printed that say so.
@@ -86,7 +94,10 @@ fn measure(plan: &Plan, mut chosen: Chosen<Box<dyn Tracer>>) -> Result<Document,
     let measurement = PerCacheState {
         caches: &plan.caches,
         exports: &plan.exports,
-        header: results::header(&chosen).for_hyperfine(plan.metrics.clone()),
+        header: Document {
+            compare_by: Some(plan.compare_by),
+            ..results::header(&chosen).for_hyperfine(plan.metrics.clone())
+        },
         compared,
         style: plan.style,
     };

@@ -6,6 +6,7 @@ use crate::comparison::watches::compare_watches;
 use crate::comparison::{compare, same_machine};
 use crate::document::read;
 use crate::document::watch::WatchDocument;
+use crate::report::text::compare::Gate;
 use crate::report::text::{compare as compare_text, watch_compare as watch_text};
 use serde::Serialize;
 
@@ -29,12 +30,16 @@ fn measurements(plan: &Plan, old: &str, new: &str) -> Result<Exit, CommandError>
     }
 
     let too_slow = plan.fail_if_slower.map(|limit| document.slower_than(limit));
-    print(plan, &document, || compare_text::render(&document, plan.fail_if_slower, &terminal()))?;
+    let gate = plan.fail_if_slower.map(|limit| Gate { limit, ignore_failure: plan.ignore_failure });
+    print(plan, &document, || compare_text::render(&document, gate, &terminal()))?;
+    let is_unsure = !document.only_old.is_empty()
+        || !document.untimed().is_empty()
+        || !plan.ignore_failure && !document.failed().is_empty();
 
     // A program must not pass the gate by vanishing or failing.
     Ok(match too_slow {
         Some(names) if !names.is_empty() => Exit::Missed,
-        Some(_) if !document.only_old.is_empty() || !document.untimed().is_empty() => Exit::ProgramFailed,
+        Some(_) if is_unsure => Exit::ProgramFailed,
         _ => Exit::Done,
     })
 }

@@ -12,7 +12,7 @@ use crate::document;
 use crate::report::formats::Exported;
 use crate::report::text::diff as diff_text;
 use crate::tracing::{Replayed, TraceError, Tracing, replayed};
-use firstbyte_measure::launch::{Command, Environment};
+use firstbyte_measure::launch::{Command, Environment, interrupt};
 use firstbyte_measure::tracer::replay;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -47,6 +47,9 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let different = different_environments(&measured);
     measured[1].notes.extend(different);
     deliver(plan, &measured, in_turn)?;
+    if interrupt::interrupted().is_some() {
+        return Ok(Exit::Interrupted);
+    }
     let failed = measured.iter().map(|side| side.exit).find(|exit| *exit != Exit::Done);
     Ok(failed.unwrap_or(Exit::Done))
 }

@@ -157,6 +157,7 @@ impl From<PrometheusError> for CommandError {
 impl From<WatchError> for CommandError {
     fn from(error: WatchError) -> CommandError {
         match error {
+            WatchError::Program(error) => CommandError::program(error),
             WatchError::Command(error) => error.into(),
             WatchError::Unable(_) | WatchError::Tracing(_) | WatchError::Status(_) => {
                 CommandError::unable(error)

@@ -11,7 +11,7 @@ use crate::document::bench::{Cache, Measurement};
 use crate::document::compare::{CompareDocument, ComparedProgram, CountChange, TimeChange};
 use crate::document::{Document, Kind};
 use crate::output::{visible, visible_path};
-use crate::stats::{Bootstrap, Statistics, judge_unpaired};
+use crate::stats::{Bootstrap, Statistics, Verdict, judge_unpaired};
 use differing::{differing, measured_differently};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -175,8 +175,29 @@ fn compared_program(old: &Measurement, new: &Measurement) -> ComparedProgram {
         let nanos = |m: &Measurement| m.times.iter().map(|seconds| seconds * 1e9).collect::<Vec<_>>();
         times.extend(time_change("wall", &nanos(old), &nanos(new)));
     }
-    ComparedProgram { name: new.label().to_owned(), cache: new.cache, times, counts: count_changes(old, new) }
+
+    let (old_failures, new_failures) = (old.failures(), new.failures());
+    if !old_failures.keys().eq(new_failures.keys()) {
+        // runs that ended in different ways did different work
+        for time in &mut times {
+            time.verdict = Verdict::CantTell;
+        }
+    }
+    ComparedProgram {
+        name: new.label().to_owned(),
+        cache: new.cache,
+        times,
+        counts: count_changes(old, new),
+        limits: [("old", old), ("new", new)].into_iter().flat_map(limits).collect(),
+        failed: !old_failures.is_empty() || !new_failures.is_empty(),
+    }
 }
+
+fn limits((which, measurement): (&str, &Measurement)) -> Vec<String> {
+    let limits = measurement.limits_to_comparison();
+    limits.into_iter().map(|limit| format!("{which} file: {limit}")).collect()
+}
+
 fn count_changes(old_measurement: &Measurement, new_measurement: &Measurement) -> Vec<CountChange> {
     let before = old_measurement.counts.known();
     let both = new_measurement.counts.known().into_iter().filter_map(|(name, new)| {

@@ -34,6 +34,31 @@ fn programs_are_matched_by_name_in_any_order() {
 }
 
 #[test]
+fn rows_are_matched_by_name_and_parameters() {
+    let of = |n: &str, around| {
+        let mut result = result("build", around);
+        result["parameters"] = json!({ "n": n });
+        result
+    };
+    let old = document(&[of("1", 1.0), of("2", 15.6)]);
+    let new = document(&[of("2", 15.6), of("1", 1.0)]);
+    let compared = compared(&old, &new).unwrap();
+    let verdicts: Vec<_> = compared.programs.iter().map(|p| (p.name.as_str(), p.times[0].verdict)).collect();
+    assert_eq!(verdicts, [("build (n = 2)", Verdict::CantTell), ("build (n = 1)", Verdict::CantTell)]);
+}
+
+#[test]
+fn failed_runs_are_never_faster() {
+    let failed = json!({"exit_codes": vec![127; 30]});
+    let mut after = result("a", 0.01);
+    after.as_object_mut().unwrap().extend(failed.as_object().unwrap().clone());
+    let compared = compared(&document(&[result("a", 1.0)]), &document(&[after])).unwrap();
+    assert_eq!(compared.programs[0].times[0].verdict, Verdict::CantTell);
+    assert_eq!(compared.programs[0].limits, ["new file: every run failed (status 127)"]);
+    assert_eq!(compared.failed(), ["a"]);
+}
+
+#[test]
 fn a_program_is_too_slow_only_if_its_whole_interval_is() {
     let compared = compared(&document(&[result("a", 1.0)]), &document(&[result("a", 1.1)])).unwrap();
     assert_eq!(compared.slower_than(0.05), ["a"]);

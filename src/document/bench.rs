@@ -31,6 +31,9 @@ pub struct Document {
     /// What hyperfine 2's scripts draw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary_metric: Option<String>,
+    /// The time by which programs are compared in text, page and gate; absent: the total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compare_by: Option<Metric>,
     pub tool: Tool,
     /// A [`firstbyte_measure::machine::Machine`]; `null` in files of other tools. It is JSON, because a file may come from
     /// a version that knows other facts.
@@ -77,6 +80,7 @@ impl Document {
             kind: Kind::Bench,
             schema_version: None,
             primary_metric: None,
+            compare_by: None,
             tool,
             machine,
             partial: false,
@@ -101,6 +105,20 @@ impl Document {
             shown,
             ..self
         }
+    }
+
+    /// The time by which programs are compared.
+    pub fn compared_by(&self) -> Metric {
+        self.compare_by.unwrap_or(Metric::Total)
+    }
+
+    /// The programs that are certainly slower than the reference by more than this part, with the whole interval.
+    pub fn slower_than(&self, limit: f64) -> Vec<&str> {
+        let is_slower = |measurement: &&Measurement| {
+            let relative = measurement.relative_by(self.compared_by());
+            relative.is_some_and(|r| r.verdict == Verdict::Slower && r.ratio.low > 1.0 + limit)
+        };
+        self.results.iter().filter(is_slower).map(Measurement::label).collect()
     }
 
     /// Adds warnings, each once.
@@ -165,7 +183,7 @@ pub struct Measurement {
     /// Exit code of each run; `null` if a signal ended it.
     #[serde(default)]
     pub exit_codes: Vec<Option<i32>>,
-    /// The signal that ended every run, such as `SIGSEGV`.
+    /// The signal that ended the runs without an exit code, such as `SIGSEGV`; several are joined by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub killed_by: Option<String>,
     /// Values of the parameters in the command.
@@ -245,6 +263,11 @@ impl Measurement {
     /// What programs are ranked by: the first byte, or the total of a program that has none.
     pub fn ranked(&self) -> Option<&Distribution> {
         self.phases.first_byte.as_ref().or(self.phases.total.as_ref())
+    }
+
+    /// Its comparison with the reference by this duration, or by another one if one of the two does not have it.
+    pub fn relative_by(&self, by: Metric) -> Option<&Relative> {
+        self.relative.iter().find(|relative| relative.of == by).or(self.relative.first())
     }
 
     /// It was observed, and wrote nothing.

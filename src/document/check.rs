@@ -18,6 +18,9 @@ pub struct CheckDocument {
     pub machine: Value,
     /// One entry a program.
     pub results: Vec<CheckedProgram>,
+    /// The measuring was interrupted.
+    #[serde(default)]
+    pub partial: bool,
     /// What was wrong with the machine, or the plan, meanwhile.
     pub warnings: Vec<Warning>,
 }
@@ -30,9 +33,9 @@ pub struct CheckedProgram {
     pub budgets: Vec<JudgedBudget>,
     /// Why it could not be measured.
     pub failed: Option<String>,
-    /// Why it could be measured, and not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uncounted: Option<String>,
+    /// What limits its figures, one lower-case line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
 }
 
 /// Whether a budget was met.

@@ -45,6 +45,12 @@ pub struct ComparedProgram {
     pub times: Vec<TimeChange>,
     /// Each count that both files have.
     pub counts: Vec<CountChange>,
+    /// What limits its figures, one lower-case line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
+    /// Runs of it failed, in one of the files or in both.
+    #[serde(default)]
+    pub failed: bool,
 }
 
 /// One duration, before and after.
@@ -78,6 +84,11 @@ impl CompareDocument {
     /// The programs without a duration that both files have. They may be slower without anybody knowing.
     pub fn untimed(&self) -> Vec<&str> {
         self.programs.iter().filter(|program| program.times.is_empty()).map(|p| p.name.as_str()).collect()
+    }
+
+    /// The programs whose runs failed, so that their times are not those of their work.
+    pub fn failed(&self) -> Vec<&str> {
+        self.programs.iter().filter(|program| program.failed).map(|p| p.name.as_str()).collect()
     }
 
     /// The programs with a duration that has grown by more than this part, with the whole interval.

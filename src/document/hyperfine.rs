@@ -119,6 +119,26 @@ pub(super) fn add_first_schema(document: &mut Value) {
     }
 }
 
+/// hyperfine gives the same name to a command with several values of a parameter (`-n NAME -L …`).
+pub(super) fn add_parameters_to_equal_names(document: &mut Value) {
+    let Some(results) = document.get_mut("results").and_then(Value::as_array_mut) else { return };
+    let names: Vec<Option<String>> =
+        results.iter().map(|result| Some(result.get("command")?.as_str()?.to_owned())).collect();
+    for (result, name) in results.iter_mut().zip(&names) {
+        let is_repeated = names.iter().filter(|other| *other == name).count() > 1;
+        let parameters = result.get("parameters").and_then(Value::as_object).filter(|all| !all.is_empty());
+        if let (true, Some(name), Some(parameters)) = (is_repeated, name, parameters) {
+            let words: Vec<String> = parameters.iter().map(|(key, value)| in_words(key, value)).collect();
+            result["name"] = json!(format!("{name} ({})", words.join(", ")));
+        }
+    }
+}
+
+fn in_words(key: &str, value: &Value) -> String {
+    let value = value.get("value").unwrap_or(value);
+    format!("{key} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
 fn first_schema(runs: Option<&Value>, summary: Option<&Value>) -> Vec<(String, Value)> {
     let wall = summary.and_then(|summary| summary.get(PRIMARY_METRIC));
     let of_wall = ["mean", "stddev", "median", "min", "max"];

@@ -16,6 +16,7 @@ pub mod floor;
 mod head;
 pub mod hyperfine;
 pub mod inspect;
+mod limits;
 mod median_counts;
 pub mod metrics;
 pub mod read;

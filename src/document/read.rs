@@ -131,6 +131,7 @@ fn adopt(document: &mut Value) {
     if document.get("schema_version").is_some() {
         hyperfine::add_first_schema(document);
     }
+    hyperfine::add_parameters_to_equal_names(document);
 }
 
 #[cfg(test)]

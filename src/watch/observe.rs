@@ -7,7 +7,7 @@ use super::tally::Tally;
 use crate::document::machine_facts;
 use crate::document::watch::{WatchDocument, WatchTimeline};
 use firstbyte_measure::clock;
-use firstbyte_measure::launch::{Command, LaunchError, interrupt};
+use firstbyte_measure::launch::{Command, LaunchError, ResolveError, interrupt};
 use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::choose::ChooseError;
@@ -16,6 +16,7 @@ use firstbyte_measure::tracer::watch::{Scope, WatchEvent, Watcher};
 use firstbyte_measure::tracer::watcher::attach_watcher;
 use firstbyte_measure::units::Nanos;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::io;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// A command and all processes that it starts.
-    Command(Command),
+    Command(Vec<OsString>),
     /// The processes of the machine in a scope, which is also described in words, until a signal or for this time.
     Machine { scope: Scope, words: String, duration: Option<Duration> },
 }
@@ -54,6 +55,9 @@ pub enum WatchError {
     /// It lets us watch, but not trace.
     #[error("`--trace` cannot be used: {0}")]
     Tracing(ChooseError),
+    /// The program does not exist, or nobody may execute it.
+    #[error(transparent)]
+    Program(#[from] ResolveError),
     /// The command could not be started.
     #[error(transparent)]
     Command(#[from] LaunchError),
@@ -119,7 +123,7 @@ pub fn observe(plan: &WatchPlan, audience: &mut dyn Audience) -> Result<Watched,
         much: u64::from(ring) / 4 / EVENT,
     };
     let frame = match &plan.subject {
-        Subject::Command(command) => watch.command(command, plan, audience)?,
+        Subject::Command(words) => watch.command(&Command::new(words)?, plan, audience)?,
         Subject::Machine { scope, words, duration } => {
             watch.watcher.watch_everyone(*scope)?;
             if let Some(starts) = &mut watch.starts {

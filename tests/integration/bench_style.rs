@@ -38,3 +38,24 @@ fn a_time_at_least_and_a_number_of_runs_exclude_each_other() {
     let words = ["bench", "--min-benchmarking-time", "2", "--runs", "3", "true"];
     assert_eq!(firstbyte(folder().path(), &words).status.code(), Some(2));
 }
+
+#[test]
+fn the_gate_of_bench_compares_with_the_reference() {
+    let gate = |more: &[&str]| {
+        let words = ["bench", "--runs", "10", "--no-counts", "--fail-if-slower", "5%"];
+        firstbyte(folder().path(), &[&words[..], more].concat())
+    };
+    let slower = gate(&["true", "sleep 0.02"]);
+    let text = String::from_utf8_lossy(&slower.stdout);
+    assert_eq!(slower.status.code(), Some(1), "{text}");
+    assert!(text.contains("Too slow\n  sleep 0.02: certainly slower by more than 5 %"), "{text}");
+
+    let faster = gate(&["--reference", "sleep 0.02", "true"]);
+    assert_eq!(faster.status.code(), Some(0), "{faster:?}");
+    let alone = gate(&["true"]);
+    let said = String::from_utf8_lossy(&alone.stderr);
+    assert!(
+        alone.status.code() == Some(2) && said.contains("help: firstbyte bench --fail-if-slower"),
+        "{said}"
+    );
+}

@@ -52,6 +52,18 @@ fn the_gate_exits_with_1_only_beyond_its_limit() {
 }
 
 #[test]
+fn runs_that_failed_pass_the_gate_only_if_this_is_ignored() {
+    let (old, mut new) = (hyperfine("a", 1.0), hyperfine("a", 0.026));
+    new["results"][0]["exit_codes"] = json!(vec![127; 40]);
+    let (status, text, _) = compared(&old, &new, &["--fail-if-slower", "5%"]);
+    assert_eq!(status, Some(3), "{text}");
+    assert!(text.contains("can't tell, 0.026 ×") && text.contains("every run failed (status 127)"), "{text}");
+    assert!(text.contains("Not compared\n  a: its runs failed"), "{text}");
+    let (status, text, _) = compared(&old, &new, &["--fail-if-slower", "5%", "--ignore-failure"]);
+    assert_eq!(status, Some(0), "{text}");
+}
+
+#[test]
 fn different_machines_are_refused_with_their_differences_unless_forced() {
     let (old, new) = (ours("a", 1.0, "Fast"), ours("a", 1.0, "Slow"));
     let (status, _, said) = compared(&old, &new, &[]);

@@ -7,9 +7,9 @@
 
 use firstbyte::budget::budget_file;
 use firstbyte::comparison::compare;
-use firstbyte::document::bench::Metric;
 use firstbyte::document::{Document, read};
 use firstbyte::report::formats::{asciidoc, bencher, benchmark_action, csv, json, markdown};
+use firstbyte::report::text::compare::Gate;
 use firstbyte::report::text::terminal::Terminal;
 use firstbyte::report::text::{bench as bench_text, compare as compare_text, showdown as showdown_text};
 use proptest::prelude::*;
@@ -170,8 +170,11 @@ fn document_survives(text: &str) -> bool {
     if let Ok(comparing) = compare((path, &document), (path, &again)) {
         assert!(comparing.differing.is_empty(), "a file does not differ from itself: {written}");
         assert!(comparing.slower_than(0.0).is_empty(), "a file is not slower than itself: {written}");
-        let text =
-            compare_text::render(&comparing, Some(0.05), &Terminal { width: 80, ..Terminal::default() });
+        let text = compare_text::render(
+            &comparing,
+            Some(Gate { limit: 0.05, ignore_failure: false }),
+            &Terminal { width: 80, ..Terminal::default() },
+        );
         assert!(!text.contains('\u{1b}'), "{text}");
     }
     true
@@ -180,7 +183,7 @@ fn document_survives(text: &str) -> bool {
 fn draw(document: &Document) {
     for width in [1, 80] {
         let terminal = Terminal { width, ..Terminal::default() };
-        let page = bench_text::render(document, Metric::Total, &terminal);
+        let page = bench_text::render(document, &terminal);
         assert!(!page.contains('\u{1b}'), "{page}");
         showdown_text::render(document, &terminal);
     }

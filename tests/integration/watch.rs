@@ -634,7 +634,7 @@ fn a_command_that_cannot_be_started_is_an_error() {
     let missing = firstbyte(&[], &["./no-such-program"]).output().unwrap();
     let said = String::from_utf8_lossy(&missing.stderr);
     assert!(
-        missing.status.code() == Some(2) && said.contains("`./no-such-program` does not exist"),
+        missing.status.code() == Some(3) && said.contains("`./no-such-program` does not exist"),
         "{said}"
     );
     assert!(said.contains("\nhelp: "), "{said}");

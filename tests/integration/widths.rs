@@ -2,7 +2,6 @@
 
 use crate::support::skipped;
 use firstbyte::budget::{self, budget_file};
-use firstbyte::document::bench::Metric;
 use firstbyte::document::{claims::ClaimsDocument, floor::Floor, read, throughput::ThroughputDocument};
 use firstbyte::report::text::terminal::Terminal;
 use firstbyte::report::text::{bench, check as check_text, claims, floor, showdown, throughput};
@@ -75,7 +74,7 @@ fn recorded_programs_fit_every_terminal() {
         let (text, path) = recorded(file);
         let document = read::parse(&text, &path).unwrap();
         assert_fits_all(file, |terminal| showdown::render(&document, terminal));
-        assert_fits_all(file, |terminal| bench::render(&document, Metric::FirstByte, terminal));
+        assert_fits_all(file, |terminal| bench::render(&document, terminal));
     }
 }
 

@@ -222,12 +222,15 @@ impl Benchmark {
         let variables = self.variables.iter().filter(|_| has_own_variables);
         let variables = variables.map(|(name, value)| format!("{name}={} ", shell_words::quote(value)));
 
-        let is_unused = |name: &String| !template.contains(&format!("{{{name}}}"));
-        let unused = self.parameters.iter().filter(|(name, _)| is_unused(name));
-        let unused: Vec<String> = unused.map(|(name, value)| format!("{name} = {value}")).collect();
-        let after = if unused.is_empty() { String::new() } else { format!(" ({})", unused.join(", ")) };
-
+        let after = self.parameters_in_words(|name| !template.contains(&format!("{{{name}}}")));
         variables.chain([self.command.clone(), after]).collect()
+    }
+
+    /// ` (n = 1, m = 2)`; empty without parameters.
+    fn parameters_in_words(&self, wanted: impl Fn(&str) -> bool) -> String {
+        let wanted = self.parameters.iter().filter(|(name, _)| wanted(name));
+        let words: Vec<String> = wanted.map(|(name, value)| format!("{name} = {value}")).collect();
+        if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
     }
 
     fn set(&mut self, variables: &[(String, String)]) {
@@ -269,8 +272,14 @@ fn position(
     Ok(benchmarks.len() - 1)
 }
 
-/// Adds numbers to equal names: results are found by name, also when files are compared later.
+/// Adds their parameters, or else numbers, to equal names: results are found by name, also when files are compared later.
 fn make_unique(benchmarks: &mut [Benchmark]) {
+    let names: Vec<String> = benchmarks.iter().map(|benchmark| benchmark.name.clone()).collect();
+    let is_repeated = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    for benchmark in benchmarks.iter_mut().filter(|benchmark| is_repeated(&benchmark.name)) {
+        benchmark.name += &benchmark.parameters_in_words(|_| true);
+    }
+
     for index in 0..benchmarks.len() {
         let (earlier, rest) = benchmarks.split_at_mut(index);
         let name = rest[0].name.clone();

@@ -71,6 +71,10 @@ pub struct Args {
     /// Compare this time in the summary
     #[arg(long, value_name = "TIME", default_value = "total")]
     compare_by: MetricArg,
+    /// Exit with status 1 if a command is slower than the reference by more than PERCENT, with 99 % confidence; the time is
+    /// that of --compare-by
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    fail_if_slower: Option<f64>,
     /// Print the share of runs whose first byte came within DURATION, such as 20ms
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     threshold: Option<Duration>,
@@ -118,6 +122,8 @@ pub struct Plan {
     pub reference: usize,
     /// The index of the command whose time is subtracted from the others'.
     pub subtract: Option<usize>,
+    /// The gate, as a fraction: 0.05 for 5 %.
+    pub fail_if_slower: Option<f64>,
     pub compare_by: Metric,
     /// The metrics that are shown.
     pub metrics: Selection,
@@ -189,13 +195,14 @@ impl Args {
         Ok(Plan {
             each_run: self.each_run(&outputs)?,
             limit: self.limit(commands.benchmarks.len())?,
-            benchmarks: commands.benchmarks,
             reference: commands.reference,
             subtract: commands.subtract,
             compare_by: match self.compare_by {
                 MetricArg::Total => Metric::Total,
                 MetricArg::FirstByte => Metric::FirstByte,
             },
+            fail_if_slower: self.gate(commands.benchmarks.len())?,
+            benchmarks: commands.benchmarks,
             metrics: self.metrics,
             style: Style { progress: style.progress && !is_shown(&outputs), ..style },
             threshold: self.threshold.map(nanos),
@@ -212,6 +219,16 @@ impl Args {
             },
             exports,
         })
+    }
+
+    /// The part by which no command may be slower than the reference.
+    fn gate(&self, commands: usize) -> Result<Option<f64>, String> {
+        if self.fail_if_slower.is_some() && commands < 2 {
+            return Err("--fail-if-slower compares commands, and there is only one\n\
+                        help: firstbyte bench --fail-if-slower 5% REFERENCE COMMAND"
+                .to_owned());
+        }
+        Ok(self.fail_if_slower)
     }
 
     /// Where the output of the commands goes: one for all, or one for each.

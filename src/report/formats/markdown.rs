@@ -22,7 +22,21 @@ pub fn render(document: &Document) -> String {
         cells.extend(below.as_ref().map(|_| plain(&row::below(row))));
         text += &line(&cells);
     }
-    text
+    text + &notes(document)
+}
+
+/// What limits the figures, as a list below the table.
+fn notes(document: &Document) -> String {
+    let partial = document.partial.then(|| "some planned runs are missing".to_owned());
+    let failed = document.failed.iter();
+    let failed = failed.map(|failed| format!("{} failed: {}", code(&failed.name), plain(&failed.reason)));
+    let limits = document.results.iter().flat_map(|measurement| {
+        let name = code(measurement.label());
+        measurement.limits_to_comparison().into_iter().map(move |limit| format!("{name}: {}", plain(&limit)))
+    });
+    let lines: Vec<String> =
+        partial.into_iter().chain(failed).chain(limits).map(|line| format!("- {line}\n")).collect();
+    if lines.is_empty() { String::new() } else { format!("\n{}", lines.concat()) }
 }
 
 fn usual_columns() -> Vec<row::MeasurementColumn> {

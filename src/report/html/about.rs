@@ -9,7 +9,7 @@ use crate::document::warnings as document_warnings;
 use crate::output::visible;
 use crate::report::row::ratio;
 use crate::report::text::head::machine as facts;
-use crate::report::words::{count_of, runs};
+use crate::report::words::count_of;
 use firstbyte_measure::units::Bytes;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -154,12 +154,8 @@ fn of_programs(document: &Document) -> Vec<(Severity, String)> {
     let mut lines: Vec<_> = all.into_iter().map(in_words).collect();
     for m in &document.results {
         let name = visible(m.label());
-        lines.extend(lost(&name, m.lost_events));
-        if let Some(first) = m.rejected.first() {
-            let (runs, reason) = (runs(m.rejected.len()), visible(&first.reason));
-            let line = format!("`{name}`: {runs} did not count, the first because {reason}");
-            lines.push((Severity::Serious, line));
-        }
+        let limit = |limit: String| (Severity::Serious, format!("`{name}`: {}", visible(&limit)));
+        lines.extend(m.limits().into_iter().map(limit));
     }
     lines
 }

@@ -18,11 +18,11 @@ struct Judged {
 }
 
 /// The comparisons with the reference, or else with the floor; `None` without either.
-pub(super) fn forest(all: &[&Measurement]) -> Option<Forest> {
+pub(super) fn forest(all: &[&Measurement], by: Metric) -> Option<Forest> {
     let compared: Vec<(&Measurement, &Relative)> =
-        all.iter().filter_map(|m| Some((*m, relative(m)?))).collect();
+        all.iter().filter_map(|m| Some((*m, m.relative_by(by)?))).collect();
     if let Some((_, first)) = compared.first() {
-        let title = format!("Compared with `{}`", visible(&first.reference));
+        let title = format!("Compared with `{}` by {}", visible(&first.reference), first.of.name());
         let note = "Ratios of paired runs with their 99 % intervals, on a logarithmic scale. Left of the line at 1 is faster.";
         return drawn(title, note, compared.iter().map(|(m, relative)| judged(m, relative, all)).collect());
     }
@@ -37,12 +37,6 @@ pub(super) fn forest(all: &[&Measurement]) -> Option<Forest> {
         text: figures(&floor.ratio),
     });
     drawn(title, note, rows.collect())
-}
-
-/// By the first byte, or by the total if one of the two has no first byte.
-pub(super) fn relative(measurement: &Measurement) -> Option<&Relative> {
-    let of = |metric| measurement.relative.iter().find(|relative| relative.of == metric);
-    of(Metric::FirstByte).or_else(|| of(Metric::Total))
 }
 
 fn judged(m: &Measurement, relative: &Relative, all: &[&Measurement]) -> Judged {

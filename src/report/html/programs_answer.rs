@@ -2,9 +2,9 @@
 
 use super::bars::Scale;
 use super::block::{BarRow, Bars, PageBlock};
-use super::forest::{figures, forest, relative};
+use super::forest::{figures, forest};
 use crate::document::Document;
-use crate::document::bench::{Cache, Measurement, Relative};
+use crate::document::bench::{Cache, Measurement, Metric, Relative};
 use crate::output::visible;
 use crate::report::phase_row::PhaseRow;
 use crate::report::pictures::charts::rows;
@@ -23,9 +23,9 @@ const MAX_PROGRAMS: usize = 40;
 pub(super) fn blocks(document: &Document) -> Vec<PageBlock> {
     let conditions = ranking(document);
     let all: Vec<&Measurement> = conditions.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
-    let several = conditions.len() > 1;
+    let (several, by) = (conditions.len() > 1, document.compared_by());
     let mut sentences: Vec<String> =
-        conditions.iter().map(|(cache, rows)| sentence(cache.filter(|_| several), rows)).collect();
+        conditions.iter().map(|(cache, rows)| sentence(cache.filter(|_| several), rows, by)).collect();
     if all.is_empty() {
         sentences.push("No program was measured.".to_owned());
     }
@@ -33,12 +33,12 @@ pub(super) fn blocks(document: &Document) -> Vec<PageBlock> {
 
     let mut blocks = vec![PageBlock::Answer { text: sentences.join(" ") }];
     blocks.extend(phases(&all));
-    blocks.extend(forest(&all).map(|forest| PageBlock::Forest { forest }));
+    blocks.extend(forest(&all, by).map(|forest| PageBlock::Forest { forest }));
     blocks
 }
 
 /// `cache`: the state of the page cache, if there are programs with another one.
-fn sentence(cache: Option<Cache>, all: &[&Measurement]) -> String {
+fn sentence(cache: Option<Cache>, all: &[&Measurement], by: Metric) -> String {
     let before = match cache {
         Some(Cache::Cold) => "Cold page cache: ",
         Some(Cache::Warm) => "Warm page cache: ",
@@ -47,7 +47,7 @@ fn sentence(cache: Option<Cache>, all: &[&Measurement]) -> String {
     let said = match all {
         [] => return String::new(),
         [one] => format!("`{}`: {}", visible(one.label()), own_times(one)),
-        [first, .., last] => verdicts(all).unwrap_or_else(|| {
+        [first, .., last] => verdicts(all, by).unwrap_or_else(|| {
             let programs = count_of(all.len(), "program", "programs");
             let end = |m: &Measurement| format!("{} (`{}`)", time(m), visible(m.label()));
             format!("{programs}: the first byte comes after {} to {}", end(first), end(last))
@@ -81,20 +81,30 @@ fn time(m: &Measurement) -> String {
     display_nanos(m.ranked().map_or(m.median * 1e9, |d| d.median))
 }
 
+/// The time that a comparison is about, or else the wall time.
+fn time_by(m: &Measurement, by: Metric) -> String {
+    let of = match by {
+        Metric::FirstByte => m.phases.first_byte.as_ref(),
+        Metric::Total => m.phases.total.as_ref(),
+    };
+    display_nanos(of.map_or(m.median * 1e9, |d| d.median))
+}
+
 /// The comparisons in words; `None` without any.
-fn verdicts(all: &[&Measurement]) -> Option<String> {
+fn verdicts(all: &[&Measurement], by: Metric) -> Option<String> {
     let compared: Vec<(&Measurement, &Relative)> =
-        all.iter().filter_map(|m| Some((*m, relative(m)?))).collect();
-    let reference = visible(&compared.first()?.1.reference);
+        all.iter().filter_map(|m| Some((*m, m.relative_by(by)?))).collect();
+    let first = compared.first()?.1;
+    let (reference, of) = (visible(&first.reference), first.of.name());
     if let [(m, only)] = compared[..] {
         let verdict = match only.verdict {
             Verdict::CantTell => format!("can't tell whether `{}` is faster than", visible(m.label())),
             verdict => format!("`{}` is {verdict} than", visible(m.label())),
         };
-        let compared_to = all.iter().find(|other| other.label() == only.reference).map(|other| time(other));
-        let times =
-            compared_to.map_or(String::new(), |compared_to| format!("; {} against {compared_to}", time(m)));
-        return Some(format!("{verdict} `{reference}`: {}{times}", figures(&only.ratio)));
+        let compared_to =
+            all.iter().find(|other| other.label() == only.reference).map(|other| time_by(other, only.of));
+        let times = compared_to.map_or(String::new(), |to| format!("; {} against {to}", time_by(m, only.of)));
+        return Some(format!("{verdict} `{reference}` by {of}: {}{times}", figures(&only.ratio)));
     }
 
     if compared.len() <= NAMED {
@@ -102,12 +112,12 @@ fn verdicts(all: &[&Measurement]) -> Option<String> {
             format!("`{}` is {} {}", visible(m.label()), verdict_of(compared_to), figures(&compared_to.ratio))
         };
         let each: Vec<String> = compared.iter().map(one).collect();
-        return Some(format!("Compared with `{reference}`, {}", each.join("; ")));
+        return Some(format!("Compared with `{reference}` by {of}, {}", each.join("; ")));
     }
     let count = |verdict| compared.iter().filter(|(_, compared_to)| compared_to.verdict == verdict).count();
     let [faster, slower, unknown] = [Verdict::Faster, Verdict::Slower, Verdict::CantTell].map(count);
     let unknown = if unknown > 0 { format!(", {unknown} can't tell") } else { String::new() };
-    Some(format!("Compared with `{reference}`, {faster} faster, {slower} slower{unknown}"))
+    Some(format!("Compared with `{reference}` by {of}, {faster} faster, {slower} slower{unknown}"))
 }
 
 fn verdict_of(relative: &Relative) -> &'static str {
@@ -176,13 +186,13 @@ mod tests {
         let both = format!("{}, {}", program("a", ""), program("b", relative));
         assert_eq!(
             answer(&both),
-            "`b` is slower than `a`: 1.500 × (1.400 to 1.600); 10.0 ms against 10.0 ms."
+            "`b` is slower than `a` by total: 1.500 × (1.400 to 1.600); 10.0 ms against 10.0 ms."
         );
         let three = format!("{both}, {}", program("c", relative));
         let each = ["b", "c"].map(|name| format!("`{name}` is slower, 1.500 × (1.400 to 1.600)"));
-        assert_eq!(answer(&three), format!("Compared with `a`, {}.", each.join("; ")));
+        assert_eq!(answer(&three), format!("Compared with `a` by total, {}.", each.join("; ")));
         let five = format!("{three}, {}, {}", program("d", relative), program("e", relative));
-        assert_eq!(answer(&five), "Compared with `a`, 0 faster, 4 slower.");
+        assert_eq!(answer(&five), "Compared with `a` by total, 0 faster, 4 slower.");
     }
 
     #[test]

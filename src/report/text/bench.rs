@@ -22,8 +22,8 @@ use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, display_count, display_nanos};
 use std::iter;
 
-/// `by` is the duration that the summary compares.
-pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
+/// All of the results.
+pub fn render(document: &Document, terminal: &Terminal) -> String {
     let mut parts = vec![head(document, terminal)];
     parts.extend(document.results.iter().map(|measurement| result(document, measurement, terminal)));
     parts.push(notes(document, terminal));
@@ -31,7 +31,7 @@ pub fn render(document: &Document, by: Metric, terminal: &Terminal) -> String {
     parts.push(executions(document, terminal));
     parts.push(failed(document, terminal));
     parts.push(bars(document, terminal));
-    parts.push(summary(document, by, terminal));
+    parts.push(summary(document, terminal));
     parts.retain(|part| !part.is_empty());
     let page = parts.join("\n");
     let lines: Vec<&str> = page.lines().map(str::trim_end).collect();
@@ -256,9 +256,10 @@ fn bars(document: &Document, terminal: &Terminal) -> String {
 }
 
 /// The comparison with the reference, the fastest first, and why there were no more runs.
-fn summary(document: &Document, by: Metric, terminal: &Terminal) -> String {
+fn summary(document: &Document, terminal: &Terminal) -> String {
+    let by = document.compared_by();
     let mut compared: Vec<(&Measurement, &Relative)> =
-        document.results.iter().filter_map(|m| Some((m, relative(m, by)?))).collect();
+        document.results.iter().filter_map(|m| Some((m, m.relative_by(by)?))).collect();
     compared.sort_by(|a, b| a.1.ratio.ratio.total_cmp(&b.1.ratio.ratio));
     let mut lines: Vec<String> = compared.iter().map(|(m, relative)| verdict(m, relative)).collect();
     if let Some((_, first)) = compared.first() {
@@ -289,12 +290,6 @@ fn executions(document: &Document, terminal: &Terminal) -> String {
         )
     };
     document.executions.map_or(String::new(), |executions| terminal.wrap(&text(executions), 0) + "\n")
-}
-
-/// By the requested duration, or by the total if one of the two has no first byte.
-fn relative(measurement: &Measurement, by: Metric) -> Option<&Relative> {
-    let of = |metric| measurement.relative.iter().find(|relative| relative.of == metric);
-    of(by).or_else(|| of(Metric::Total))
 }
 
 fn verdict(measurement: &Measurement, relative: &Relative) -> String {

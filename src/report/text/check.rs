@@ -10,7 +10,8 @@ use firstbyte_measure::units::{Bytes, display_nanos};
 
 /// A table for each program, and the verdict.
 pub fn render(checked: &CheckDocument, terminal: &Terminal) -> String {
-    let mut parts: Vec<String> = checked.results.iter().map(|program| one(program, terminal)).collect();
+    let mut parts: Vec<String> =
+        checked.results.iter().map(|program| one(program, checked.partial, terminal)).collect();
     parts.push(warnings(checked, terminal));
     parts.push(verdict(checked));
     parts.retain(|part| !part.is_empty());
@@ -27,10 +28,14 @@ fn warnings(checked: &CheckDocument, terminal: &Terminal) -> String {
     if checked.missed() > 0 { lines.collect() } else { String::new() }
 }
 
-fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
+fn one(program: &CheckedProgram, partial: bool, terminal: &Terminal) -> String {
     let title = terminal.bold(&visible(&program.name));
     if let Some(reason) = &program.failed {
         return format!("{title}\n{}\n", terminal.wrap(&format!("  failed: {}", visible(reason)), 4));
+    }
+
+    if partial && program.budgets.is_empty() {
+        return format!("{title}\n  not measured: interrupted\n");
     }
 
     let mut table = Table::new();
@@ -43,7 +48,7 @@ fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
     table.set_width(u16::try_from(terminal.width).unwrap_or(u16::MAX));
 
     for judged in &program.budgets {
-        table.add_row(row(judged));
+        table.add_row(row(judged, partial));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if index == 0 { 2 } else { 1 }, 0));
@@ -51,13 +56,11 @@ fn one(program: &CheckedProgram, terminal: &Terminal) -> String {
         column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
     }
 
-    let uncounted = program.uncounted.as_ref().map_or(String::new(), |reason| {
-        terminal.wrap(&format!("  no counts: in a counting run, {}", visible(reason)), 4) + "\n"
-    });
-    format!("{title}\n{}\n{uncounted}", coloured(&table.to_string(), terminal))
+    let limits = program.limits.iter().map(|limit| terminal.wrap(&visible(&format!("  {limit}")), 4) + "\n");
+    format!("{title}\n{}\n{}", coloured(&table.to_string(), terminal), limits.collect::<String>())
 }
 
-fn row(judged: &JudgedBudget) -> [String; 5] {
+fn row(judged: &JudgedBudget, partial: bool) -> [String; 5] {
     let shown = |value: f64| figure(value, judged.unit);
     let measured = judged.measured.map_or("–".to_owned(), |median| match judged.range {
         Some([low, high]) if judged.unit != BudgetUnit::Nanoseconds => {
@@ -75,6 +78,7 @@ fn row(judged: &JudgedBudget) -> [String; 5] {
         BudgetOutcome::Met => "met",
         BudgetOutcome::Tolerated => "tolerated",
         BudgetOutcome::Missed => "missed",
+        BudgetOutcome::Unknown if partial => "interrupted",
         BudgetOutcome::Unknown => "not measured here",
     };
     let budget = match judged.unit {
@@ -132,6 +136,7 @@ fn verdict(checked: &CheckDocument) -> String {
     };
     let unknown = match checked.unknown() {
         0 => String::new(),
+        unknown if checked.partial => format!(", {unknown} not measured"),
         unknown => format!(", {unknown} not measured here"),
     };
     let failed = match failed {
@@ -139,7 +144,8 @@ fn verdict(checked: &CheckDocument) -> String {
         failed => format!("; {} failed", count_of(failed, "program", "programs")),
     };
     let budgets = count_of(all, "budget", "budgets");
-    format!("{budgets}, {missed} missed{unknown}{failed}\n")
+    let interrupted = if checked.partial { "; interrupted" } else { "" };
+    format!("{budgets}, {missed} missed{unknown}{failed}{interrupted}\n")
 }
 
 #[cfg(test)]

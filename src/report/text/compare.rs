@@ -1,5 +1,6 @@
 //! A comparison of two files for a terminal.
 
+use super::gate;
 use super::terminal::{Terminal, truncated_paths};
 use crate::document::bench::Cache;
 use crate::document::compare::{CompareDocument, ComparedProgram, CountChange, TimeChange};
@@ -11,8 +12,17 @@ use crate::stats::comparing::MIN_PAIRS;
 use anstyle::{AnsiColor, Style};
 use firstbyte_measure::units::{Bytes, display_nanos};
 
-/// `limit` is the part by which a program may be slower.
-pub fn render(document: &CompareDocument, limit: Option<f64>, terminal: &Terminal) -> String {
+/// What a program may not exceed.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate {
+    /// The part by which it may be slower.
+    pub limit: f64,
+    /// Its runs may fail.
+    pub ignore_failure: bool,
+}
+
+/// The changes of each program, and what the gate says, if there is one.
+pub fn render(document: &CompareDocument, judge: Option<Gate>, terminal: &Terminal) -> String {
     let files = format!("old {}, new {}", document.old.display(), document.new.display());
     let mut parts = vec![terminal.wrap(&visible(&files), 4) + "\n"];
     parts.extend(document.programs.iter().map(|program| changed(program, terminal)));
@@ -31,7 +41,7 @@ pub fn render(document: &CompareDocument, limit: Option<f64>, terminal: &Termina
     ];
 
     parts.push(list("Notes", notes.concat().into_iter(), terminal));
-    parts.extend(limit.map(|limit| gate(document, limit, terminal)));
+    parts.extend(judge.map(|judge| gate(document, judge, terminal)));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -54,7 +64,9 @@ fn changed(program: &ComparedProgram, terminal: &Terminal) -> String {
     if program.times.is_empty() {
         text += "  can't tell: one of the files has no single times above zero\n";
     }
-    text + &counts(&program.counts, terminal)
+    text += &counts(&program.counts, terminal);
+    let limits = program.limits.iter().map(|limit| terminal.wrap(&visible(&format!("  {limit}")), 4) + "\n");
+    text + &limits.collect::<String>()
 }
 
 /// A line for each count that changed, one for those within their variation, and one for those that are the same.
@@ -117,17 +129,17 @@ fn count_change(change: &CountChange) -> String {
     format!("{label:<14}{old} → {new} ({sign}{by})")
 }
 
-fn gate(document: &CompareDocument, limit: f64, terminal: &Terminal) -> String {
-    let percent = limit * 100.0;
+fn gate(document: &CompareDocument, Gate { limit, ignore_failure }: Gate, terminal: &Terminal) -> String {
     let slower = document.slower_than(limit);
-    let line = |name: &str| format!("{name}: certainly slower by more than {percent} %");
     let untimed = document.untimed();
     let unknown = |name: &str| format!("{name}: no times to compare, so it may be slower");
     if slower.is_empty() && !untimed.is_empty() {
         return list("Not compared", untimed.into_iter().map(unknown), terminal);
     }
-    if slower.is_empty() {
-        return terminal.wrap(&format!("No program is certainly slower by more than {percent} %."), 0) + "\n";
+    let failed = document.failed();
+    if slower.is_empty() && !ignore_failure && !failed.is_empty() {
+        let line = |name: &str| format!("{name}: its runs failed (--ignore-failure accepts this)");
+        return list("Not compared", failed.into_iter().map(line), terminal);
     }
-    list("Too slow", slower.into_iter().map(line), terminal)
+    gate::verdict(&slower, limit, terminal)
 }

@@ -25,18 +25,12 @@ pub(crate) fn failed(document: &Document, terminal: &Terminal) -> String {
 pub(crate) fn notes(document: &Document, terminal: &Terminal) -> String {
     let lines = document.results.iter().flat_map(|m| {
         let name = under(m.label(), m.cache);
-        let rejected = m.rejected.first().map(|first| {
-            format!("{name}: {} did not count; run {}: {}", runs(m.rejected.len()), first.run, first.reason)
-        });
-        let lost = usize::try_from(m.lost_events).unwrap_or(usize::MAX);
-        let lost = (lost > 0).then(|| format!("{name}: {} lost", count_of(lost, "event", "events")));
-        let killed = m.killed_by.as_ref();
-        let killed = killed.map(|signal| format!("{name}: every run was killed by {signal}, as expected"));
-        let uncounted = m.uncounted.as_ref();
-        let uncounted = uncounted.map(|reason| format!("{name}: no counts: in a counting run, {reason}"));
+        let limits = m.limits().into_iter().map(|limit| format!("{name}: {limit}"));
+        let help = format!("help: see how `{name}` ends: firstbyte trace -i -- {}", m.command);
+        let help = (!m.failures().is_empty()).then_some(help);
         let influences = influences(m).map(|text| format!("{name}*: {text}"));
         let warm = m.cold.as_ref().into_iter().flat_map(|cold| warm(&name, cold)).collect::<Vec<_>>();
-        killed.into_iter().chain(influences).chain(rejected).chain(lost).chain(uncounted).chain(warm)
+        limits.chain(help).chain(influences).chain(warm).collect::<Vec<_>>()
     });
     list("Notes", lines, terminal)
 }

@@ -8,6 +8,7 @@ pub mod diff;
 pub mod doctor;
 pub mod elf;
 pub mod floor;
+pub mod gate;
 pub(crate) mod head;
 pub mod inspect;
 mod lists;

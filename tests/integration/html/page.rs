@@ -42,7 +42,7 @@ fn the_page_opens_on_a_sentence_for_each_document_and_says_if_there_are_warnings
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), &documents::all());
     for sentence in [
-        "<code>beta</code> is slower than <code>alpha</code>: 4.00 × (3.90 to 4.10); 400 µs against 100 µs.",
+        "<code>beta</code> is slower than <code>alpha</code> by first byte: 4.00 × (3.90 to 4.10); 400 µs against 100 µs.",
         "<code>one</code>: first byte after 420 µs, exit after 600 µs; 50 % system calls. one could be faster.",
         "a shell takes 1.00 ms; a write takes 250 ns.",
         "<code>ours</code> prints 2000000 lines to pipe-read in 2.00 ms, 1.50 times (1.40 to 1.60) as fast as <code>plain</code>.",

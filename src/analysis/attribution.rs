@@ -3,6 +3,7 @@
 use super::model::Account;
 use super::step::{Reason, Region, Step, What};
 use super::taken::taken;
+use firstbyte_measure::launch::exit_status::named;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -14,6 +15,8 @@ pub enum WorkKind {
     Fault,
     /// System calls, without the waits and faults inside them.
     Syscall,
+    /// The end of a process by a signal: its delivery, the core, and the release of what the process had.
+    Death,
     User,
     /// The thread was off the processor.
     Waiting,
@@ -21,8 +24,14 @@ pub enum WorkKind {
 
 impl WorkKind {
     /// In the order in which they are shown.
-    pub const ALL: [WorkKind; 5] =
-        [WorkKind::KernelExec, WorkKind::Fault, WorkKind::Syscall, WorkKind::User, WorkKind::Waiting];
+    pub const ALL: [WorkKind; 6] = [
+        WorkKind::KernelExec,
+        WorkKind::Fault,
+        WorkKind::Syscall,
+        WorkKind::Death,
+        WorkKind::User,
+        WorkKind::Waiting,
+    ];
 
     /// The name in documents.
     pub fn key(self) -> &'static str {
@@ -30,6 +39,7 @@ impl WorkKind {
             WorkKind::KernelExec => "kernel_exec",
             WorkKind::Fault => "fault",
             WorkKind::Syscall => "syscall",
+            WorkKind::Death => "death",
             WorkKind::User => "user",
             WorkKind::Waiting => "waiting",
         }
@@ -41,6 +51,7 @@ impl WorkKind {
             WorkKind::KernelExec => "kernel exec work",
             WorkKind::Fault => "page faults",
             WorkKind::Syscall => "system calls",
+            WorkKind::Death => "death",
             WorkKind::User => "user code",
             WorkKind::Waiting => "waiting",
         }
@@ -62,6 +73,9 @@ impl Share {
     /// The kind and the name, for people.
     pub fn title(&self) -> String {
         let kind = self.kind.title();
+        if self.kind == WorkKind::Death {
+            return format!("{kind} {}", self.name);
+        }
         if self.name == kind { kind.to_owned() } else { format!("{kind} ({})", self.name) }
     }
 }
@@ -71,6 +85,7 @@ pub fn kind(what: &What) -> WorkKind {
         What::Exec { .. } => WorkKind::KernelExec,
         What::Call { .. } => WorkKind::Syscall,
         What::Fault(_) => WorkKind::Fault,
+        What::Death { .. } => WorkKind::Death,
         What::Off(_) => WorkKind::Waiting,
         What::User => WorkKind::User,
     }
@@ -93,6 +108,7 @@ fn name(what: &What) -> String {
             };
             if fault.major { format!("{region}, from disk") } else { region }
         }
+        What::Death { signal } => format!("by {}", named(*signal)),
         What::Off(reason @ (Reason::Preempted | Reason::Stopped)) => reason.name().to_owned(),
         What::Off(reason) => format!("for {}", reason.name()),
         What::User => WorkKind::User.title().to_owned(),

@@ -107,7 +107,7 @@ fn exit_work(from: Nanos, to: Nanos) -> Step {
 fn depth(what: &What) -> u8 {
     match what {
         What::User => 0,
-        What::Exec { .. } | What::Call { .. } => 1,
+        What::Exec { .. } | What::Call { .. } | What::Death { .. } => 1,
         What::Fault(_) => 2,
         What::Off(_) => 3,
     }

@@ -1,5 +1,6 @@
 //! Reads the events of a recording in order, and follows every process and thread.
 
+mod exits;
 mod pipe_names;
 
 use super::announced::announcer;
@@ -47,6 +48,8 @@ struct Reader<'b> {
     bytes_read: HashMap<Arc<str>, u64>,
     all_bytes_read: u64,
     names: HashMap<Syscall, Arc<str>>,
+    /// When each process got each signal last.
+    signals: HashMap<(u32, i32), Nanos>,
     /// The wait status of each thread that has exited.
     exits: HashMap<u32, i32>,
 }
@@ -86,7 +89,8 @@ impl Reconstruction {
             bytes_read: HashMap::new(),
             all_bytes_read: 0,
             names: HashMap::new(),
-            exits: recording.events.iter().filter_map(exit_status).collect(),
+            signals: HashMap::new(),
+            exits: recording.events.iter().filter_map(exits::status).collect(),
         };
 
         let events = &recording.events;
@@ -102,13 +106,6 @@ impl Reconstruction {
             reader.outlive(tid, zero + total);
         }
         reader.finish(total)
-    }
-}
-
-fn exit_status(event: &Event) -> Option<(u32, i32)> {
-    match event.kind {
-        EventKind::Exit { status, .. } => Some((event.tid, status)),
-        _ => None,
     }
 }
 
@@ -147,6 +144,9 @@ impl Reader<'_> {
             EventKind::Fork { child_pid, child_tid } => self.fork(event, *child_pid, *child_tid),
             EventKind::Exit { group_dead, status } => self.exit(event, *group_dead, *status),
             EventKind::ParentTold => self.parent_told(event),
+            EventKind::Signalled { signal } => {
+                self.signals.insert((event.pid, *signal), event.at);
+            }
             _ => {}
         }
     }
@@ -402,42 +402,6 @@ impl Reader<'_> {
         let mut child = Thread::new(child_pid, thread, event.at);
         child.creator = Some(Creation { pid: event.pid, tid: event.tid });
         self.finished.extend(self.threads.insert(thread, child));
-    }
-
-    fn exit(&mut self, event: &Event, group_dead: bool, status: i32) {
-        self.thread(event).ended = Some(event.at);
-        if event.tid != self.root {
-            self.finished.extend(self.threads.remove(&event.tid));
-            self.gone.insert(event.tid);
-        }
-        if group_dead {
-            for pipe in self.pipes_for_writing(event.pid) {
-                self.pipes.closed(pipe, [event.at; 2], [event.pid, event.tid]);
-            }
-        }
-        let end = self.since(event.at);
-        if let Some(account) = self.account(event.pid)
-            && (group_dead || account.end.is_some_and(|known| known < end))
-        {
-            account.end = Some(end);
-            account.status = Some(status);
-        }
-    }
-
-    /// Between the exit and the notice to the parent, the kernel releases what the process had.
-    fn parent_told(&mut self, event: &Event) {
-        let end = self.since(event.at);
-        if let Some(account) = self.account(event.pid) {
-            account.end = Some(end);
-        }
-        if event.tid == self.root {
-            self.thread(event).gave_back_until(event.at);
-        } else {
-            let was = |thread: &&mut Thread| (thread.pid, thread.tid) == (event.pid, event.tid);
-            if let Some(gone) = self.finished.iter_mut().rev().find(was) {
-                gone.gave_back_until(event.at);
-            }
-        }
     }
 
     /// The thread that brought about the end of the run was alive then. It had made no event for a while: it waited in a

@@ -1,6 +1,7 @@
 //! The steps into which the time of a thread is divided.
 
 use firstbyte_measure::arch::{CallFacts, Wait};
+use firstbyte_measure::launch::exit_status::named;
 use firstbyte_measure::units::Nanos;
 use std::fmt;
 use std::sync::Arc;
@@ -38,6 +39,11 @@ pub enum What {
         code: Option<Code>,
     },
     Fault(PageFault),
+    /// The kernel ended the process by this signal: it delivered the signal, wrote a core if one was wanted, and released what
+    /// the process had.
+    Death {
+        signal: i32,
+    },
     /// The thread was off the processor.
     Off(Reason),
     User,
@@ -250,6 +256,7 @@ impl What {
                 Region::File(path) => format!("fault {path} {:x}", fault.page),
                 other => format!("fault {other:?} {:?}", fault.write),
             },
+            What::Death { signal } => format!("death {signal}"),
             What::Off(reason) => format!("off {reason:?}"),
             What::User => "user".to_owned(),
         }
@@ -261,6 +268,7 @@ impl What {
             What::Exec { stage, path } => format!("exec {path}: {stage}"),
             What::Call { text, .. } => text.clone(),
             What::Fault(fault) => fault.title(),
+            What::Death { signal } => format!("death by {}", named(*signal)),
             What::Off(reason @ (Reason::Preempted | Reason::Stopped)) => {
                 format!("off the processor: {}", reason.name())
             }

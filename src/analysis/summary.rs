@@ -98,7 +98,7 @@ pub struct Summary {
     pub phases: PerPhase<Option<Spread>>,
     pub first_byte: Option<Spread>,
     /// Time and number of the path's steps of each kind, in the order of [`WorkKind::ALL`].
-    pub kinds: [(Spread, f64); 5],
+    pub kinds: [(Spread, f64); WorkKind::ALL.len()],
     /// Where the time of the path went, sorted by kind and then by time.
     pub shares: Vec<CommonShare>,
     /// The steps of the path.

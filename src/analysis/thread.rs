@@ -52,7 +52,18 @@ impl Thread {
         self.add(from, to, KERNEL, what);
     }
 
-    /// Extends the last call of the thread, which did not return: until `to`, the kernel released what the process had.
+    /// The thread died of this signal, which was sent at `sent`. Its last call ended before, whether it returned or not.
+    pub(super) fn died(&mut self, sent: Nanos, to: Nanos, signal: i32) {
+        let is_over = |entry: &&Entry| entry.interval.depth == KERNEL && entry.interval.to < Nanos(u64::MAX);
+        let returned = self.entries.iter().filter(is_over).map(|entry| entry.interval.to).max();
+        let from = sent.max(returned.unwrap_or_default()).min(to);
+        for entry in self.entries.iter_mut().filter(|entry| entry.interval.depth == KERNEL) {
+            entry.interval.to = entry.interval.to.min(from).max(entry.interval.from);
+        }
+        self.kernel(from, to, What::Death { signal });
+    }
+
+    /// Extends the last call of the thread, which did not return, or its death: until `to`, the kernel released what the process had.
     pub(super) fn gave_back_until(&mut self, to: Nanos) {
         let calls = self.entries.iter_mut().filter(|entry| entry.interval.depth == KERNEL);
         if let Some(last) = calls.max_by_key(|entry| entry.interval.to) {
@@ -191,6 +202,7 @@ fn reason(what: &What) -> Option<Reason> {
     match what {
         What::Exec { .. } => Some(Reason::Exec),
         What::Call { name, .. } => Some(Reason::of_call(name)),
+        What::Death { .. } => Some(Reason::Kernel),
         What::Fault(_) => Some(Reason::PageRead),
         _ => None,
     }
@@ -291,6 +303,30 @@ mod tests {
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.self_time.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 20, 4), (12, 16, 16), (30, 10, 10), (40, 20, 20), (60, 40, 40)]);
         assert_eq!(steps[3].what, What::Off(Reason::Gone));
+    }
+
+    #[test]
+    fn a_call_ends_at_its_return_or_at_the_signal_of_which_the_thread_dies() {
+        let mut returned = Thread::new(1, 1, Nanos(0));
+        returned.kernel(Nanos(10), Nanos(20), call("write"));
+        returned.died(Nanos(22), Nanos(40), libc::SIGSEGV);
+        returned.gave_back_until(Nanos(60));
+
+        let mut unfinished = Thread::new(1, 1, Nanos(0));
+        unfinished.kernel(Nanos(10), Nanos(u64::MAX), call("pause"));
+        unfinished.died(Nanos(22), Nanos(40), libc::SIGKILL);
+        unfinished.gave_back_until(Nanos(60));
+
+        let shown = |thread: Thread| -> Vec<(u64, String)> {
+            let steps = thread.steps(Nanos(0), Nanos(60), Nanos(0));
+            steps.iter().map(|step| (step.self_time.0, step.what.key())).collect()
+        };
+        let step = |ns: u64, what: &str| (ns, what.to_owned());
+        assert_eq!(
+            shown(returned),
+            [step(10, "user"), step(10, "call write  false"), step(2, "user"), step(38, "death 11")]
+        );
+        assert_eq!(shown(unfinished), [step(10, "user"), step(12, "call pause  false"), step(38, "death 9")]);
     }
 
     #[test]

@@ -276,6 +276,7 @@ pub(crate) fn name(what: &What) -> String {
         What::Call { name, .. } => name.to_string(),
         What::Fault(fault) if fault.major => "major page fault".to_owned(),
         What::Fault(_) => "page fault".to_owned(),
+        What::Death { .. } => what.title(),
         What::Off(reason) => reason.name().to_owned(),
         What::User => "user code".to_owned(),
     }
@@ -286,7 +287,7 @@ fn file(what: &What) -> Option<&str> {
         What::Exec { path, .. } => Some(path),
         What::Call { file, .. } => file.as_deref(),
         What::Fault(fault) => fault.region.file().map(|path| &**path),
-        What::User | What::Off(_) => None,
+        What::Death { .. } | What::User | What::Off(_) => None,
     }
 }
 

@@ -59,7 +59,7 @@ const STANDARD: &[&str] = &["stdin", "stdout", "stderr"];
 /// Whether a thread that does this can end the wait. `doing` is `None` if the thread has ended and the kernel works on that.
 pub(super) fn ends(sleep: &Sleep, doing: Option<&What>) -> bool {
     match doing {
-        None => exit_ends(sleep),
+        None | Some(What::Death { .. }) => exit_ends(sleep),
         Some(What::Exec { .. }) => exec_ends(sleep),
         Some(What::Call { name, .. }) if name.starts_with("exit") => exit_ends(sleep),
         Some(What::Call { name, text, file, .. }) => call_ends(sleep, name, text, file.as_ref()),

@@ -166,3 +166,28 @@ fn the_exec_of_a_second_thread_does_not_overlap_with_the_first() {
         assert!(has("return into", true), "{backend}: and returns as the first thread: {stages:?}");
     }
 }
+
+#[test]
+fn a_fatal_signal_is_a_step_of_its_own_and_no_part_of_the_last_call() {
+    for (script, last, death) in [
+        ("echo hi; kill -SEGV $$", "kill", "death by SIGSEGV"),
+        ("echo hi; kill -KILL $$", "kill", "death by SIGKILL"),
+        ("(sleep 0.2; kill -TERM $$) & exec sleep 9", "clock_nanosleep", "death by SIGTERM"),
+    ] {
+        for backend in ["bpf", "ptrace"] {
+            let words = ["--backend", backend, "-i", "-r", "1", "--", "sh", "-c", script];
+            let Some(result) = result(&words) else { return };
+            let spans = result["spans"].as_array().unwrap();
+            let deaths: Vec<&Value> = spans.iter().filter(|span| span["kind"] == "death").collect();
+            assert_eq!(deaths.len(), 1, "{backend}: {script}: {spans:?}");
+            assert_eq!(deaths[0]["detail"], death);
+
+            let is_before = |span: &&Value| span["start_ns"].as_u64() <= deaths[0]["start_ns"].as_u64();
+            let calls =
+                spans.iter().filter(|span| span["kind"] == "syscall" && span["tid"] == deaths[0]["tid"]);
+            let calls: Vec<&Value> = calls.collect();
+            assert!(calls.iter().all(is_before), "{backend}: {script}: {spans:?}");
+            assert!(calls.last().is_some_and(|span| span["name"] == last), "{backend}: {script}: {spans:?}");
+        }
+    }
+}

@@ -266,7 +266,7 @@ fn role(what: &What) -> Option<Role> {
     let code = match what {
         What::Call { code, .. } => code.as_ref(),
         What::Fault(fault) => fault.code.as_ref(),
-        What::Exec { .. } | What::Off(_) | What::User => None,
+        What::Exec { .. } | What::Death { .. } | What::Off(_) | What::User => None,
     };
     code.map(|code| code.module.role)
 }

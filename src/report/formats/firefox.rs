@@ -97,6 +97,7 @@ fn colour(kind: WorkKind) -> CategoryColor {
         WorkKind::KernelExec => CategoryColor::Blue,
         WorkKind::Fault => CategoryColor::Red,
         WorkKind::Syscall => CategoryColor::Yellow,
+        WorkKind::Death => CategoryColor::Magenta,
         WorkKind::User => CategoryColor::Green,
         WorkKind::Waiting => CategoryColor::Gray,
     }
@@ -110,7 +111,7 @@ fn add_steps(
     profile: &mut Profile,
     track: ThreadHandle,
     thread: &ThreadAccount,
-    categories: &[CategoryHandle; 5],
+    categories: &[CategoryHandle; WorkKind::ALL.len()],
 ) {
     for step in &thread.steps {
         let index = WorkKind::ALL.iter().position(|kind_| *kind_ == kind(&step.what)).unwrap_or_default();

@@ -130,12 +130,13 @@ fn attribution(traced: &TraceProgram) -> Table {
 }
 
 /// The kinds in the order of their numbers in [`Timeline`], with their titles.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 6] = [
     ("kernel_exec", "kernel exec work"),
     ("fault", "page fault"),
     ("syscall", "system call"),
     ("user", "user code"),
     ("waiting", "waiting"),
+    ("death", "death by a signal"),
 ];
 
 fn kind(key: &str) -> String {

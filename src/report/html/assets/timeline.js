@@ -1,6 +1,6 @@
 // The timeline: one canvas with lanes of spans. Mouse, fingers and keyboard zoom and move.
 
-const KIND_VARIABLES = ["--exec", "--fault", "--syscall", "--user", "--waiting"];
+const KIND_VARIABLES = ["--exec", "--fault", "--syscall", "--user", "--waiting", "--death"];
 const AXIS = 22;
 const BAND = 18;
 const HEAD = AXIS + BAND + 4;

@@ -232,6 +232,7 @@ pub(crate) fn style(kind: WorkKind) -> Style {
         WorkKind::KernelExec => AnsiColor::Blue,
         WorkKind::Fault => AnsiColor::Red,
         WorkKind::Syscall => AnsiColor::Yellow,
+        WorkKind::Death => AnsiColor::BrightRed,
         WorkKind::User => AnsiColor::Green,
         WorkKind::Waiting => AnsiColor::Magenta,
     };

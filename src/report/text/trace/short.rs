@@ -132,6 +132,7 @@ fn costs(summary: &Summary, terminal: &Terminal) -> String {
 fn title(share: &CommonShare) -> String {
     match share.kind {
         WorkKind::User => share.kind.title().to_owned(),
+        WorkKind::Death => format!("{} {}", share.kind.title(), share.name),
         kind => format!("{}: {}", kind.title(), share.name),
     }
 }

@@ -226,13 +226,37 @@ TWICE("tp_btf/sched_process_exit", sched_process_exit)
 	return 0;
 }
 
+/*
+ * A signal for a thread of the tree: if it dies of it, this is when its death began. If the thread's own access to memory
+ * is the reason, it began with the fault that could not be handled.
+ */
+INLINE void signalled(struct full_session *s, u32 signal, struct task_struct *task)
+{
+	s32 pid = task->tgid, tid = task->pid;
+	if (!in_tree(&s->run, pid) && pid != (s32)s->run.root)
+		return;
+	u64 began = bpf_ktime_get_ns();
+	struct thread_slot *slot = slot_of(s, tid, 0);
+	int by_fault = signal == SIGSEGV || signal == SIGBUS;
+	if (by_fault && slot && slot->fault_entered && (u32)bpf_get_current_pid_tgid() == (u32)tid) {
+		began = slot->fault_entered;
+		slot->fault_entered = 0;
+	}
+	emit(s, began, (u64)pid << 32 | (u32)tid, FULL_SIGNALLED, signal, 0);
+}
+
 /* As in phases.bpf.c: `exit_notify` signals the parent. Memory and files have been released by then. */
 SEC("tp_btf/signal_generate")
 int signal_generate(struct raw_tracepoint *ctx)
 {
 	struct full_session *s = current_session();
-	if (!s || !s->run.root || (u32)ctx->args[0] != SIGCHLD)
+	if (!s || !s->run.root)
 		return 0;
+	u32 signal = (u32)ctx->args[0];
+	if (signal != SIGCHLD) {
+		signalled(s, signal, (struct task_struct *)ctx->args[2]);
+		return 0;
+	}
 	u64 pid_tid = bpf_get_current_pid_tgid();
 	if (!in_tree(&s->run, pid_tid >> 32) && pid_tid >> 32 != s->run.root)
 		return 0;

@@ -81,8 +81,7 @@ impl LongPaths {
         let Some(path) = self.0.get_mut(&(head.tid, n)) else { return };
         let (text, is_whole) = until_nul(piece);
         path.extend_from_slice(text);
-        let mut calls = events.iter_mut().rev().filter(|event| event.tid == head.tid);
-        if let Some(EventKind::Call(call)) = calls.next().map(|event| &mut event.kind)
+        if let Some(EventKind::Call(call)) = last_of(events, head.tid)
             && let Some(known) = call.paths.get_mut(n)
         {
             *known = shown(path, is_whole && head.value >= 0);
@@ -113,6 +112,7 @@ pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -
             return Some(());
         }
         RecordKind::ParentTold => EventKind::ParentTold,
+        RecordKind::Signalled => EventKind::Signalled { signal: head.code.cast_signed() },
         RecordKind::Syscall => EventKind::Call(Box::new(call(bytes, 0)?)),
         RecordKind::SyscallPath => EventKind::Call(Box::new(call(bytes, 1)?)),
         RecordKind::SyscallPaths => EventKind::Call(Box::new(call(bytes, 2)?)),
@@ -140,10 +140,15 @@ pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -
     Some(())
 }
 
+/// The last thing that a thread itself did. Others may have sent it a signal since.
+fn last_of(events: &mut [Event], tid: u32) -> Option<&mut EventKind> {
+    let did = |event: &&mut Event| event.tid == tid && !matches!(event.kind, EventKind::Signalled { .. });
+    events.iter_mut().rev().find(did).map(|event| &mut event.kind)
+}
+
 /// The thread's last call has a structure with this content.
 fn add_structure(events: &mut [Event], head: &Head, bytes: &[u8]) {
-    let mut calls = events.iter_mut().rev().filter(|event| event.tid == head.tid);
-    if let Some(EventKind::Call(call)) = calls.next().map(|event| &mut event.kind) {
+    if let Some(EventKind::Call(call)) = last_of(events, head.tid) {
         call.contain(&bytes[..(head.code as usize).min(bytes.len())]);
     }
 }

@@ -26,6 +26,7 @@ enum full_record_kind {
 	FULL_URING_OUTPUT = 25,
 	FULL_STRUCTURE = 26,
 	FULL_LARGE_STRUCTURE = 27,
+	FULL_SIGNALLED = 28,
 };
 
 #define CALLER_WORDS 8

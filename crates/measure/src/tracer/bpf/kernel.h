@@ -169,6 +169,8 @@ struct pid {
 #define PF_IO_WORKER 0x00000010
 #define TASK_ASLEEP 0x3 /* interruptible or not */
 #define TASK_DEAD 0x80
+#define SIGBUS 7
+#define SIGSEGV 11
 #define SIGCHLD 17
 
 struct task_struct {

@@ -64,11 +64,13 @@ pub(super) enum RecordKind {
     Structure = 26,
     /// Full mode: the same for a large structure.
     LargeStructure = 27,
+    /// Full mode: a signal was sent to the thread, or to its process; `code` is its number.
+    Signalled = 28,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub(super) const ALL: [RecordKind; 21] = [
+    pub(super) const ALL: [RecordKind; 22] = [
         RecordKind::ExecEnter,
         RecordKind::ExecPrepare,
         RecordKind::ExecCommit,
@@ -90,6 +92,7 @@ impl RecordKind {
         RecordKind::UringOutput,
         RecordKind::Structure,
         RecordKind::LargeStructure,
+        RecordKind::Signalled,
     ];
 
     /// The kind of a number; `None` if there is no such kind.
@@ -106,6 +109,7 @@ impl RecordKind {
             | RecordKind::Fork
             | RecordKind::Exit
             | RecordKind::ParentTold
+            | RecordKind::Signalled
             | RecordKind::Unfinished
             | RecordKind::FaultWasMajor => size_of::<Record>(),
             RecordKind::Syscall => size_of::<SyscallRecord>(),

@@ -87,6 +87,12 @@ pub enum EventKind {
     OffCpu(OffCpu),
     /// Full mode: a new image.
     Image(Box<Image>),
+    /// Full mode: a signal was sent to the event's thread, or to its process. With ptrace: it is about to be delivered, and
+    /// SIGKILL is not seen.
+    Signalled {
+        /// Its number.
+        signal: i32,
+    },
     /// A process is dead. Its memory and files are released, and its parent has its SIGCHLD (`exit_notify` in
     /// kernel/exit.c; with ptrace: when wait4 reports its death).
     ParentTold,

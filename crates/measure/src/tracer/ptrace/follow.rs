@@ -181,6 +181,9 @@ impl<'r> Follower<'r> {
             Stop::Group(signal) => return self.group_stop(tracee, process, signal),
             Stop::Signal(signal) => {
                 self.restarts.signalled(tracee.0, signal);
+                if let Some(full) = &mut self.full {
+                    full.signalled(report.at, task, signal);
+                }
                 return tracee.resume(self.until(tracee), signal);
             }
             Stop::Syscall | Stop::Seccomp => self.syscall(report.at, tracee, task),

@@ -103,6 +103,11 @@ impl FullEvents {
         }
     }
 
+    /// A signal is about to be delivered to a thread.
+    pub(super) fn signalled(&mut self, at: Nanos, task: Task, signal: i32) {
+        self.push(at, task, EventKind::Signalled { signal });
+    }
+
     /// A thread is about to exit. It never returns from the call that it is in.
     pub(super) fn exiting(&mut self, task: Task) {
         let Some(Flight { entered, entry, .. }) = self.flights.remove(&task.thread) else { return };

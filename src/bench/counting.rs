@@ -9,8 +9,11 @@ use super::runner::{Counter, Runner};
 use super::sample::Series;
 use super::validity::{self, TRACED};
 use firstbyte_measure::counters::{CountedSide, Counters, CountersError};
+use firstbyte_measure::launch::wait::Killed;
 use firstbyte_measure::launch::{ExitStatus, LaunchError};
 use firstbyte_measure::tracer::{Recording, ptrace};
+use firstbyte_measure::units::display_nanos;
+use std::time::{Duration, Instant};
 
 /// Why there is no count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,10 +23,19 @@ enum Uncounted {
     Because(String),
 }
 
-/// Counts system calls, page faults and similar events in `runs` runs of each program. A program that cannot be counted, or
+/// A counting run may take this long even if the timed runs were over sooner.
+const MIN_COUNTING_TIME: Duration = Duration::from_secs(2);
+
+/// Counts system calls, page faults and similar events in `runs` runs of each program, which take at most `time`, or as long
+/// as its timed runs: each system call stops the program, which makes one that does little else many times slower. A program that cannot be counted, or
 /// that fails while it is counted, keeps its times and says why. So do all programs if `/proc`, which knows their page
 /// faults and memory, belongs to another PID namespace.
-pub(super) fn count(runner: &mut dyn Counter, series: &mut [Series], runs: u32, progress: &mut dyn Progress) {
+pub(super) fn count(
+    runner: &mut dyn Counter,
+    series: &mut [Series],
+    (runs, time): (u32, Option<Duration>),
+    progress: &mut dyn Progress,
+) {
     let measured: Vec<usize> = (0..series.len()).filter(|&n| !series[n].samples.is_empty()).collect();
     if let Err(reason) = ptrace::own_proc() {
         let reason = reason.replace('\n', "; ");
@@ -33,10 +45,16 @@ pub(super) fn count(runner: &mut dyn Counter, series: &mut [Series], runs: u32, 
     progress.counting(measured.len());
     for program in measured {
         let series = &mut series[program];
+        let time = time.unwrap_or_else(|| series.timed().max(MIN_COUNTING_TIME));
+        let begun = Instant::now();
         for _ in 0..runs {
-            match counted(series, || runner.count(program)) {
+            match counted(series, || runner.count(program, time.saturating_sub(begun.elapsed()))) {
                 Ok(counts) => series.counts.push(counts),
                 Err(Uncounted::Interrupted) => return,
+                Err(Uncounted::Because(_)) if begun.elapsed() >= time => {
+                    series.uncounted = series.counts.is_empty().then(|| late(time));
+                    break;
+                }
                 Err(Uncounted::Because(reason)) => {
                     series.uncounted = Some(reason);
                     break;
@@ -93,6 +111,11 @@ fn by_side(runner: &mut Prepared, series: &mut [Series], runs: u32, counters: &m
     }
 }
 
+fn late(time: Duration) -> String {
+    let time = display_nanos(time.as_nanos() as f64);
+    format!("it had not ended after {time}, because each of its system calls stops (help: --count-time 1m)")
+}
+
 /// Makes counting runs until one comes out right, as often as timed runs are tried: with the exit status that the series
 /// expects (if it expects none, that of its timed runs), the right output, and no lost event.
 fn counted<T>(
@@ -106,6 +129,10 @@ fn counted<T>(
             Err(error) => one_line(&error.to_string()),
             Ok((counts, recording)) => match validity::flaw(&recording, accepted(series, recording.exit)) {
                 None => return Ok(counts),
+                // it will take as long again
+                Some(flaw) if recording.killed == Some(Killed::TimedOut) => {
+                    return Err(Uncounted::Because(flaw));
+                }
                 // the timed runs were correct
                 Some(flaw) if recording.backend.stops_tracee() => {
                     format!("{flaw}; it was traced, and {TRACED}")

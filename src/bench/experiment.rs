@@ -17,6 +17,7 @@ use firstbyte_measure::page_cache;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::{Backend, Tracer};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// One program of an experiment.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub struct ExperimentEntry {
 pub struct Counting {
     /// Runs of each program; 0: none.
     pub runs: u32,
+    /// The most time for those of one program; `None`: as long as its timed runs took.
+    pub time: Option<Duration>,
     /// Let the processor count in as many runs.
     pub by_processor: bool,
     /// Look for files of the machine that slow each program's start, in one more run of each.
@@ -143,13 +146,13 @@ fn count(
     runner: &mut Prepared,
     progress: &mut dyn Progress,
 ) -> Option<CountersError> {
-    let Counting { runs, by_processor, influences } = counting;
+    let Counting { runs, time, by_processor, influences } = counting;
     if runs == 0 || ending.broken.is_some() {
         return None;
     }
 
     if !ending.interrupted {
-        counting::count(runner, series, runs, progress);
+        counting::count(runner, series, (runs, time), progress);
         if influences {
             counting::find_influences(runner, series);
         }

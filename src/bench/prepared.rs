@@ -15,6 +15,7 @@ use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
 use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The preparation of each run of one program.
 #[derive(Clone, Debug, Default)]
@@ -225,8 +226,8 @@ impl Runner for Prepared<'_> {
 }
 
 impl Counter for Prepared<'_> {
-    fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
-        self.around(program, Counter::count)
+    fn count(&mut self, program: usize, limit: Duration) -> Result<(Counts, Recording), LaunchError> {
+        self.around(program, |tracees, program| tracees.count(program, limit))
     }
 }
 

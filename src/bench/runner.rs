@@ -9,6 +9,7 @@ use firstbyte_measure::launch::{LaunchError, Launcher, Until};
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
 use firstbyte_measure::tracer::{Event, EventKind, Recording, RunOptions, Tracer, ptrace};
+use std::time::Duration;
 
 /// How many lines of a failing program's stderr are kept.
 pub(super) const LAST_LINES: usize = 5;
@@ -37,8 +38,8 @@ pub trait Runner {
 
 /// Counts the events of single runs of numbered programs.
 pub trait Counter {
-    /// Runs one program once, many times slower than usual, and counts.
-    fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError>;
+    /// Runs one program once, many times slower than usual, and counts. After `limit` it is killed.
+    fn count(&mut self, program: usize, limit: Duration) -> Result<(Counts, Recording), LaunchError>;
 }
 
 /// One program's launcher, and how its runs are made.
@@ -162,12 +163,14 @@ impl Runner for Tracees<'_> {
 }
 
 impl Counter for Tracees<'_> {
-    fn count(&mut self, program: usize) -> Result<(Counts, Recording), LaunchError> {
+    fn count(&mut self, program: usize, limit: Duration) -> Result<(Counts, Recording), LaunchError> {
         self.executions += 1;
         self.placements.go_to(program);
         let Tracee { launcher, options, .. } = &mut self.all[program];
-        let (mut counts, recording) = ptrace::count(launcher, options)?;
-        reached(&recording, options)?;
+        let timeout = options.timeout.map_or(limit, |timeout| timeout.min(limit));
+        let options = RunOptions { timeout: Some(timeout), ..options.clone() };
+        let (mut counts, recording) = ptrace::count(launcher, &options)?;
+        reached(&recording, &options)?;
         // Writes by io_uring are not system calls. The counting run does not see them, other tracers see both kinds.
         counts.writes = counts.writes.max(self.writes[program]);
         Ok((counts, recording))

@@ -14,6 +14,7 @@ use firstbyte_measure::units::{Bytes, Nanos};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::time::Duration;
 
 /// One run that counts: its output and its exit status were right, and no event was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +100,11 @@ pub struct Series {
 }
 
 impl Series {
+    /// How long its timed runs took.
+    pub(super) fn timed(&self) -> Duration {
+        Duration::from_nanos(self.samples.iter().map(|sample| sample.wall.0).sum())
+    }
+
     /// The number of events in its recordings.
     pub(super) fn events(&self) -> usize {
         self.recordings.iter().map(|(_, recording)| recording.events.len()).sum()

@@ -57,6 +57,9 @@ pub struct Args {
 }
 
 /// What is to be checked, or written.
+/// A budget needs its counts, however long they take.
+const COUNT_TIME: Duration = Duration::from_secs(3600);
+
 #[derive(Debug)]
 pub struct Plan {
     pub file: PathBuf,
@@ -125,6 +128,7 @@ impl Plan {
             seed: self.measuring.seed(),
             overhead: false,
             count_runs: self.count_runs,
+            count_time: Some(COUNT_TIME),
             exports: self.exports.clone(),
         })
     }

@@ -25,7 +25,12 @@ pub(super) fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experi
         },
         cold,
         env_offset: plan.env_offset,
-        counting: Counting { runs: plan.count_runs, by_processor: plan.count_runs > 1, influences: false },
+        counting: Counting {
+            runs: plan.count_runs,
+            time: plan.count_time,
+            by_processor: plan.count_runs > 1,
+            influences: false,
+        },
     })
 }
 

@@ -149,6 +149,7 @@ fn experiment(plan: &Plan, ready: &Ready, cold: Option<ColdMethod>) -> Result<Ex
         env_offset: false,
         counting: Counting {
             runs: if plan.counts { COUNTING_RUNS } else { 0 },
+            time: None,
             by_processor: false,
             influences: true,
         },

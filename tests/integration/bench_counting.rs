@@ -52,3 +52,18 @@ fn a_counting_run_that_is_wrong_once_is_repeated() {
     }
     assert_eq!((status, result["counts"]["processes"].as_u64()), (Some(0), Some(1)), "{result}");
 }
+
+#[test]
+fn counting_runs_end_with_their_time_and_say_which_option_gives_more() {
+    let folder = folder();
+    let words = ["--backend", "pipe", "--runs", "2", "--count-time", "1ms", "sleep 0.2"];
+    let (document, status) = exported(folder.path(), &words);
+    let result = &document["results"][0];
+    assert_eq!((status, result["times"].as_array().unwrap().len()), (Some(0), 2), "{result}");
+    assert_eq!(result["counts"]["syscalls"], Value::Null);
+    let reason = result["uncounted"].as_str().unwrap();
+    assert!(
+        reason.starts_with("it had not ended after 1.00 ms") && reason.contains("--count-time"),
+        "{reason}"
+    );
+}

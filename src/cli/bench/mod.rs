@@ -92,6 +92,10 @@ pub struct Args {
     /// each for the hardware counters of the program and of the kernel
     #[arg(long)]
     no_counts: bool,
+    /// Count for at most DURATION for each command; counting makes each system call many times slower [default: as long as
+    /// its timed runs took, at least 2s]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "no_counts")]
+    count_time: Option<Duration>,
     #[command(flatten)]
     style: StyleArgs,
     #[command(flatten)]
@@ -148,6 +152,8 @@ pub struct Plan {
     pub overhead: bool,
     /// The number of counting runs of each program: system calls, page faults, memory.
     pub count_runs: u32,
+    /// The most time for them; `None`: as long as the timed runs took.
+    pub count_time: Option<Duration>,
     pub exports: Vec<(Format, Target)>,
 }
 
@@ -217,6 +223,7 @@ impl Args {
                 Some(1) => 1,
                 _ => COUNT_RUNS,
             },
+            count_time: self.count_time,
             exports,
         })
     }

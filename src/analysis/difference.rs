@@ -2,9 +2,10 @@
 
 use super::align::{Pair, align};
 use super::attribution::WorkKind;
+use super::counterparts::Counterparts;
 use super::summary::{CommonStep, Summary};
 use super::user_code::UserCode;
-use super::{FileAccount, What};
+use super::{FileAccount, Step, What};
 use crate::stats::{self, Comparison};
 use std::collections::BTreeMap;
 
@@ -106,35 +107,39 @@ impl Difference {
     pub fn between(first: &Summary, second: &Summary) -> Difference {
         let amounts = |summary: &Summary| summary.kinds.map(|(t, count)| Amount { time: t.middle, count });
         let (a, b) = (amounts(first), amounts(second));
+        let [ours, theirs] = &Counterparts::of(first, second);
         let kinds = WorkKind::ALL.into_iter().enumerate().map(|(n, kind)| (kind, a[n], b[n])).collect();
         Difference {
             kinds,
-            shares: shares(first, second),
-            steps: steps(first, second),
-            files: changes(files(first), files(second)),
+            shares: shares((first, ours), (second, theirs)),
+            steps: steps((first, ours), (second, theirs)),
+            files: changes(files(first, ours), files(second, theirs)),
             loads: changes(loads(first), loads(second)),
-            programs: changes(programs(first), programs(second)),
+            programs: changes(programs(first, ours), programs(second, theirs)),
         }
     }
 }
 
-fn shares(first: &Summary, second: &Summary) -> Vec<(WorkKind, Change)> {
-    let of = |summary: &Summary, kind: WorkKind| -> BTreeMap<String, Amount> {
+/// A side's figures, and the names of the files that have a counterpart on the other side.
+type NamedSide<'s> = (&'s Summary, &'s Counterparts);
+
+fn shares(first: NamedSide, second: NamedSide) -> Vec<(WorkKind, Change)> {
+    let of = |(summary, names): NamedSide, kind: WorkKind| -> BTreeMap<String, Amount> {
         if let (WorkKind::User, Some(code)) = (kind, &summary.user_code) {
-            return functions(code);
+            return functions(code, names);
         }
         let shares = summary.shares.iter().filter(|share| share.kind == kind);
-        shares.map(|s| (s.name.clone(), Amount { time: s.time.middle, count: s.count })).collect()
+        shares.map(|s| (names.of_name(&s.name), Amount { time: s.time.middle, count: s.count })).collect()
     };
     let of_kind = |kind| changes(of(first, kind), of(second, kind)).into_iter().map(move |c| (kind, c));
     WorkKind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
 /// Own times of functions. Their numbers of samples depend on how often a side was sampled, and are not compared.
-fn functions(code: &UserCode) -> BTreeMap<String, Amount> {
+fn functions(code: &UserCode, names: &Counterparts) -> BTreeMap<String, Amount> {
     let mut all = BTreeMap::new();
     for function in &code.divided.functions {
-        let file = function.frame.file();
+        let file = names.of_name(function.frame.file());
         let name = match &function.frame.function {
             Some(name) => format!("{name} ({file})"),
             None => format!("{file}, without a symbol"),
@@ -151,9 +156,11 @@ fn is_compared(step: &CommonStep) -> bool {
     !matches!(step.step.what, What::User | What::Off(_))
 }
 
-fn steps(first: &Summary, second: &Summary) -> Vec<Change> {
-    let compared = |summary: &Summary| -> Vec<CommonStep> {
-        summary.steps.iter().filter(|step| is_compared(step)).cloned().collect()
+fn steps(first: NamedSide, second: NamedSide) -> Vec<Change> {
+    let compared = |(summary, names): NamedSide| -> Vec<CommonStep> {
+        let compared = summary.steps.iter().filter(|step| is_compared(step));
+        let named = |step: &CommonStep| Step { what: names.of_step(&step.step.what), ..step.step.clone() };
+        compared.map(|step| CommonStep { step: named(step), ..step.clone() }).collect()
     };
     let (a, b) = (compared(first), compared(second));
     let keys = |steps: &[CommonStep]| -> Vec<String> { steps.iter().map(|s| s.step.what.key()).collect() };
@@ -195,12 +202,12 @@ fn add(amounts: &mut BTreeMap<String, Amount>, name: String, time: f64) {
     amount.count += 1.0;
 }
 
-fn files(summary: &Summary) -> BTreeMap<String, Amount> {
+fn files(summary: &Summary, names: &Counterparts) -> BTreeMap<String, Amount> {
     let amount = |file: &FileAccount| Amount {
         time: file.time.as_f64(),
         count: (file.opened + file.failed + file.calls + file.faults) as f64,
     };
-    summary.median_run.files.iter().map(|file| (file.path.to_string(), amount(file))).collect()
+    summary.median_run.files.iter().map(|file| (names.of_path(&file.path), amount(file))).collect()
 }
 
 fn loads(summary: &Summary) -> BTreeMap<String, Amount> {
@@ -211,10 +218,10 @@ fn loads(summary: &Summary) -> BTreeMap<String, Amount> {
     all
 }
 
-fn programs(summary: &Summary) -> BTreeMap<String, Amount> {
+fn programs(summary: &Summary, names: &Counterparts) -> BTreeMap<String, Amount> {
     let mut all = BTreeMap::new();
     for exec in summary.median_run.processes.iter().flat_map(|process| &process.execs) {
-        add(&mut all, exec.path.to_string(), exec.took.as_f64());
+        add(&mut all, names.of_path(&exec.path), exec.took.as_f64());
     }
     all
 }

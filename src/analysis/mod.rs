@@ -15,6 +15,7 @@ pub mod binaries;
 pub mod call_text;
 mod call_values;
 mod construct;
+mod counterparts;
 pub mod critical_path;
 pub mod debug_files;
 mod descriptors;

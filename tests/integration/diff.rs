@@ -246,3 +246,23 @@ fn a_recording_is_explained_by_the_files_that_it_saw_not_by_later_files_of_the_s
     std::fs::write(recording, format!("{start}\"backend\"{end}")).unwrap();
     assert!(replay(&[]).contains("does not list its files"));
 }
+
+#[test]
+fn the_two_programs_are_one_thing_whatever_they_are_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |name: &str| {
+        let path = folder.path().join(name);
+        std::fs::copy("/bin/true", &path).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let copies = ["first-copy", "second-copy"].map(copy);
+    let (status, text, errors) = firstbyte(&["diff", "--full", "-r", "2", &copies[0], &copies[1]]);
+    if status == Some(4) {
+        return skipped("no backend sees every system call");
+    }
+    assert_eq!(status, Some(0), "{errors}");
+    let (_, rows) = text.split_once("Where the difference lies").unwrap();
+    assert!(!rows.contains("first-copy") && !rows.contains("second-copy"), "{text}");
+    let is_new = |line: &&str| line.starts_with(['+', '-']) && !line.contains("page faults");
+    assert_eq!(rows.lines().find(is_new), None, "{text}");
+}

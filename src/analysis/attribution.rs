@@ -92,7 +92,7 @@ pub fn kind(what: &What) -> WorkKind {
 }
 
 /// The name of a step's share: see [`Share::name`].
-fn name(what: &What) -> String {
+pub(super) fn name(what: &What) -> String {
     match what {
         What::Exec { stage, .. } => stage.to_string(),
         What::Call { name, .. } => name.to_string(),

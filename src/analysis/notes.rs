@@ -2,7 +2,6 @@
 
 use super::findings;
 use super::summary::Summary;
-use super::taken::taken;
 use super::trace_analysis::TraceAnalysis;
 use crate::document::bench::{ColdMethod, ColdRuns, MIN_BLOCKS, Severity, Warning};
 use crate::stats;
@@ -87,14 +86,13 @@ const NEAR_RATIO: f64 = 0.05;
 
 /// Findings describe the run whose total is the median. Where the runs vary much, the mean of their middle half is another.
 pub fn findings_of(summary: &Summary) -> Option<Nanos> {
-    let (described, mean) = (summary.median_run.total, summary.headline());
+    let mean = summary.headline();
+    let described = Nanos::rounded(summary.median_run.total.as_f64() * summary.scale(summary.total.middle));
     ((described.as_f64() - mean).abs() > NEAR_RATIO * mean).then_some(described)
 }
 
 fn sentences(analysis: &TraceAnalysis) -> Vec<String> {
-    // as the shares: other programs' time says nothing of this one
-    let account = &analysis.summary.median_run;
-    let total = Nanos(account.total.0.saturating_sub(taken(account).others.time.0));
+    let total = analysis.summary.explained_total();
     analysis.findings().iter().map(|finding| finding.sentence(total)).collect()
 }
 

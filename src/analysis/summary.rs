@@ -6,12 +6,14 @@ use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::model::Account;
 use super::step::Step;
+use super::taken::taken;
 use super::user_code::UserCode;
 use crate::stats::median_count;
 use crate::stats::quantile::{median, quantile, sorted};
 use firstbyte_measure::Counts;
 use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::timeline::PerPhase;
+use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
 /// A figure over all runs, in nanoseconds or as a count.
@@ -117,8 +119,12 @@ pub struct Summary {
     pub linked: Vec<LinkedFile>,
     /// The variables that the program was started with.
     pub environment: KnownEnvironment,
-    /// The time of the run that is shown over that of the run in which runtimes reported, if that took longer.
-    pub report_scale: f64,
+    /// From the launch until it was reaped, of the run in which runtimes reported and of one in which they did not; `None`:
+    /// none was asked.
+    pub report_walls: Option<[Nanos; 2]>,
+    /// The part of each share that remains without the stops of the tracer, by kind and name. Empty if it did not stop the
+    /// program, or if no untraced runs show what the stops cost.
+    pub unslowed: BTreeMap<(WorkKind, String), f64>,
     /// The other runs, and the files that each loads.
     pub others: Vec<(Account, Vec<Load>)>,
 }
@@ -152,7 +158,8 @@ impl Summary {
             loads: Vec::new(),
             linked: Vec::new(),
             environment: KnownEnvironment::Unknown,
-            report_scale: 1.0,
+            report_walls: None,
+            unslowed: BTreeMap::new(),
             median_run: accounts.swap_remove(middle),
             median_index,
             others: accounts.into_iter().map(|account| (account, Vec::new())).collect(),
@@ -167,6 +174,13 @@ impl Summary {
     /// What recorded times are multiplied with to be parts of [`Summary::headline`].
     pub fn scale(&self, recorded_total: f64) -> f64 {
         self.headline() / recorded_total.max(1.0)
+    }
+
+    /// The total of which findings are parts: that of the run that is shown, without the time in which other programs had the
+    /// processor and without what the stops of the tracer cost.
+    pub fn explained_total(&self) -> Nanos {
+        let total = self.median_run.total.0.saturating_sub(taken(&self.median_run).others.time.0);
+        Nanos::rounded(total as f64 * self.scale(self.total.middle))
     }
 
     /// The mean time in which other programs had the processor, in nanoseconds.

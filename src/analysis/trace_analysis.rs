@@ -13,7 +13,6 @@ use crate::analysis::runs::{Along, ObservedRuns};
 use crate::analysis::runs::{AskedRuntime, Reports};
 use crate::analysis::runs::{ExpectedCost, Sampled};
 use crate::bench::BothKinds;
-use crate::document::bench::MIN_BLOCKS;
 use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::ExitStatus;
@@ -22,7 +21,6 @@ use firstbyte_measure::timeline::TimelineError;
 use firstbyte_measure::tracer::module::Module;
 use firstbyte_measure::tracer::ptrace::NoCpuidCount;
 use firstbyte_measure::tracer::{Backend, Recording};
-use firstbyte_measure::units::Nanos;
 
 /// How many lines of a failing program's stderr are shown.
 const LAST_LINES: usize = 5;
@@ -144,8 +142,9 @@ impl TraceAnalysis {
         match sampled {
             Ok(sampled) => {
                 self.sampling_executions = sampled.executions;
-                self.summary.user_code =
-                    Some(UserCode::of(&self.summary.median_run, &sampled, &self.binaries));
+                let unslowed = slowed::without_stops(&self.summary);
+                let run = unslowed.as_ref().map_or(&self.summary.median_run, |summary| &summary.median_run);
+                self.summary.user_code = Some(UserCode::of(run, &sampled, &self.binaries));
             }
             Err(error) => self.unsampled = Some(error),
         }
@@ -170,11 +169,7 @@ impl TraceAnalysis {
         for (runtime, text) in reports.iter().flat_map(|reports| &reports.texts) {
             self.summary.loads.extend(loads::reported(*runtime, text));
         }
-        if let Ok(Reports { walls, .. }) = &reports {
-            let traced = self.summary.median_run.wall.as_f64();
-            let measured = self.overhead().filter(|overhead| overhead.pairs >= MIN_BLOCKS);
-            self.summary.report_scale = report_scale(*walls, traced, measured.map(|it| it.ratio));
-        }
+        self.summary.report_walls = reports.as_ref().ok().map(|reports| reports.walls);
         self.reports = Some(reports);
     }
 
@@ -214,16 +209,6 @@ impl TraceAnalysis {
     }
 }
 
-/// What a reported time has to be multiplied with to be a time of the traced run that is shown: the cost of reporting comes
-/// off, by the run without the question, and the cost of tracing comes on. `walls`: with and without the question. `traced`:
-/// the traced run. `overhead`: traced runs over untraced ones, if that was measured.
-fn report_scale([with, without]: [Nanos; 2], traced: f64, overhead: Option<f64>) -> f64 {
-    let [with, without] = [with, without].map(|wall| wall.as_f64().max(1.0));
-    // two single runs: a faster run with the question is chance
-    let reporting = (without / with).min(1.0);
-    reporting * overhead.unwrap_or(traced / without)
-}
-
 /// The first run that failed; if none did, the first.
 fn worst(recordings: &[Recording]) -> Option<&Recording> {
     recordings.iter().find(|recording| !recording.exit.success()).or(recordings.first())
@@ -234,16 +219,6 @@ mod tests {
     use super::*;
     use firstbyte_measure::launch::Usage;
     use firstbyte_measure::tracer::Output;
-
-    #[test]
-    fn a_reported_time_loses_the_cost_of_reporting_and_gets_the_cost_of_tracing() {
-        let walls = |with, without| [Nanos(with), Nanos(without)];
-        let scale = |walls, traced, overhead| format!("{:.3}", report_scale(walls, traced, overhead));
-        assert_eq!(scale(walls(200, 100), 100.0, None), "0.500", "reporting doubles the time");
-        assert_eq!(scale(walls(100, 100), 500.0, None), "5.000", "ptrace makes it five times as long");
-        assert_eq!(scale(walls(200, 100), 500.0, Some(4.0)), "2.000", "as interleaved runs show it");
-        assert_eq!(scale(walls(90, 100), 100.0, None), "1.000");
-    }
 
     #[test]
     fn the_run_that_failed_decides_how_the_program_ended() {

@@ -86,7 +86,7 @@ fn finding(finding: &Finding, analysis: &TraceAnalysis) -> TraceFinding {
         ns: finding.cost.0,
         interval_ns: finding.interval.map(|interval| interval.map(|end| end.0)),
         rule: finding.rule.to_owned(),
-        text: finding.sentence(analysis.summary.median_run.total),
+        text: finding.sentence(analysis.summary.explained_total()),
     }
 }
 

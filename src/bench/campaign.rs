@@ -336,7 +336,7 @@ impl<'c> State<'c> {
     fn throw_away(&mut self, program: usize) -> Result<(), Stop> {
         match self.campaign.aim {
             Aim::Time => self.once(program).map(drop),
-            Aim::Explain | Aim::Sample => self.unfailing(program).map(drop),
+            Aim::Explain | Aim::ExplainStopped | Aim::Sample => self.unfailing(program).map(drop),
         }
     }
 
@@ -377,7 +377,7 @@ impl<'c> State<'c> {
     fn attempt(&mut self, program: usize) -> Result<Option<(Sample, Recording)>, Stop> {
         let run = match self.campaign.aim {
             Aim::Time => self.repeated(program),
-            Aim::Explain | Aim::Sample => self.unrepeated(program),
+            Aim::Explain | Aim::ExplainStopped | Aim::Sample => self.unrepeated(program),
         }?;
         if let Some((sample, _)) = run.as_ref().filter(|_| !self.traced) {
             self.series[program].untraced_exit.get_or_insert(sample.exit);

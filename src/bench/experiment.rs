@@ -85,7 +85,11 @@ impl Experiment {
     ) -> Result<Measured, ExperimentError> {
         // What is read from a disk outweighs the cost of a tracer, and the pipe backend attaches nothing.
         let has_overhead = self.cold.is_none() && observer.has_overhead();
-        let campaign = Campaign { overhead: self.campaign.overhead && has_overhead, ..self.campaign };
+        let aim = match self.campaign.aim {
+            Aim::Explain if observer.backend().stops_tracee() => Aim::ExplainStopped,
+            aim => aim,
+        };
+        let campaign = Campaign { aim, overhead: self.campaign.overhead && has_overhead, ..self.campaign };
         let offsets = self.env_offset.then_some(campaign.seed);
         let (mut series, mut runner) = prepared(self.entries, campaign.aim, observer, offsets);
         if let Some(method) = self.cold {
@@ -132,7 +136,7 @@ fn prepared(
     // nor do those beside a full trace. A sampler makes them itself, without its samples.
     let untraced = match (aim, observer.backend()) {
         (Aim::Sample, _) => None,
-        (Aim::Explain, _) | (_, Backend::Bpf) => Some(PipeTracer::blind()),
+        (Aim::Explain | Aim::ExplainStopped, _) | (_, Backend::Bpf) => Some(PipeTracer::blind()),
         _ => Some(PipeTracer::new()),
     };
     (series, Prepared::new(Tracees::new(tracees, observer, untraced), hooks, offsets))

@@ -28,6 +28,9 @@ pub enum Aim {
     Time,
     /// A few recordings to explain. Blocks are short, and half of their rounds are untraced. No run is repeated.
     Explain,
+    /// The same by a tracer that stops the program: the times of its runs mean little without untraced runs beside them,
+    /// however few.
+    ExplainStopped,
     /// The same for sampled runs. Sampling changes nothing in the kernel's code, so that one round after each change is
     /// enough to warm the caches again.
     Sample,
@@ -106,12 +109,13 @@ impl Schedule {
         let discarded = match aim {
             _ if unknown => 0,
             Aim::Sample => 1,
-            Aim::Time | Aim::Explain => discarded(round, programs),
+            Aim::Time | Aim::Explain | Aim::ExplainStopped => discarded(round, programs),
         };
         let rounds = match limit {
             RunLimit::Runs(runs) | RunLimit::RunsWithin(runs, _) => runs,
             RunLimit::Time(time) if aim.explains() => {
-                return Schedule::explained_within(time, round, discarded, overhead);
+                let beside = if aim == Aim::ExplainStopped { 0 } else { MIN_BESIDE };
+                return Schedule::explained_within(time, round, discarded, overhead.then_some(beside));
             }
             RunLimit::Time(time) => {
                 rounds_that_fit(time, round, discarded, overhead).clamp(MIN_ROUNDS, MAX_ROUNDS)
@@ -122,7 +126,9 @@ impl Schedule {
         };
         match aim {
             Aim::Time => Schedule::timing(rounds, discarded, overhead),
-            Aim::Explain | Aim::Sample => Schedule::explaining(rounds, discarded, overhead),
+            Aim::Explain | Aim::ExplainStopped | Aim::Sample => {
+                Schedule::explaining(rounds, discarded, overhead)
+            }
         }
     }
 
@@ -133,13 +139,13 @@ impl Schedule {
         Schedule { blocks: (0..count).map(block).collect(), discarded, likely: rounds }
     }
 
-    /// As many rounds as fit into a time. The untraced ones among them must be enough for a figure; if they are not, there
-    /// are none. After a long round none has to be discarded.
-    fn explained_within(time: Duration, round: Duration, discarded: u32, overhead: bool) -> Schedule {
+    /// As many rounds as fit into a time. `least`: with fewer untraced rounds beside the traced ones there are none. After a
+    /// long round none has to be discarded.
+    fn explained_within(time: Duration, round: Duration, discarded: u32, least: Option<u32>) -> Schedule {
         let discarded = if round > LONG_ROUND { 0 } else { discarded };
         let beside = fitting(time, round * 2).min(MAX_EXPLAINED);
-        if overhead && beside >= MIN_BESIDE {
-            return Schedule::explaining(beside, discarded, true);
+        if least.is_some_and(|least| beside >= least) {
+            return Schedule::explaining(beside.max(MIN_EXPLAINED), discarded, true);
         }
         let alone = fitting(time, round).clamp(MIN_EXPLAINED, MAX_EXPLAINED);
         Schedule::explaining(alone, discarded, false)
@@ -296,12 +302,15 @@ mod tests {
         assert_eq!((pairs(&sampled), sampled.discarded), (vec![(4, 4), (4, 4)], 1));
         let likely = |seconds| explained(RunLimit::Time(Duration::from_secs(seconds)), false).likely;
         assert_eq!([1, 8, 60].map(likely), [3, 8, 20]);
-        let rounds = |ms| {
+        let rounds = |aim, ms| {
             let (time, round) = (Duration::from_secs(2), Duration::from_millis(ms));
-            let schedule = Schedule::new(Aim::Explain, RunLimit::Time(time), round, 1, true);
+            let schedule = Schedule::new(aim, RunLimit::Time(time), round, 1, true);
             (schedule.likely, schedule.blocks.iter().map(|block| block.untraced).sum::<u32>())
         };
-        assert_eq!([1, 60, 100, 1000].map(rounds), [(20, 20), (16, 16), (20, 0), (3, 0)]);
+        let times = [1, 60, 100, 1000];
+        assert_eq!(times.map(|ms| rounds(Aim::Explain, ms)), [(20, 20), (16, 16), (20, 0), (3, 0)]);
+        let stopped = times.map(|ms| rounds(Aim::ExplainStopped, ms));
+        assert_eq!(stopped, [(20, 20), (16, 16), (10, 10), (3, 3)]);
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn notes(
     let method = "Others made these starts. Nothing was run untraced or sampled beside them, so the observer overhead and \
                   the functions of user code are not known.";
     let note = findings::note(&analysis.summary, &analysis.machine());
-    let total = analysis.summary.median_run.total;
+    let total = analysis.summary.explained_total();
     let several = (watched.command_lines.len() > 1).then(|| {
         Warning::minor(
             "the runs had several command lines; the phases are those of all, the steps those of one",

@@ -15,6 +15,7 @@ mod runtime_rules;
 use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::profile::Estimate;
+use super::slowed;
 use super::taken::is_taken;
 use super::user_code::UserCode;
 use crate::analysis::{Account, Role, Step, Summary, What};
@@ -78,14 +79,7 @@ pub(super) struct Evidence<'e> {
     linked: &'e [LinkedFile],
     environment: &'e KnownEnvironment,
     user_code: Option<&'e UserCode>,
-    report_scale: f64,
-}
-
-impl Evidence<'_> {
-    /// What a reported time is in the run that is shown: the run with the report may take longer.
-    fn scaled(&self, reported: Nanos) -> Nanos {
-        Nanos::rounded(reported.as_f64() * self.report_scale).min(self.account.total)
-    }
+    report_walls: Option<[Nanos; 2]>,
 }
 
 /// The facts about the machine that the rules need.
@@ -143,6 +137,9 @@ const EXPLAIN_USER_CODE: [&[&str]; 3] = [&["java-classes"], &["generated-code"],
 
 /// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
+    if let Some(unslowed) = slowed::without_stops(summary) {
+        return findings(&unslowed, machine);
+    }
     let user_code = summary.user_code.as_ref();
     let evidence = Evidence {
         account: &summary.median_run,
@@ -151,7 +148,7 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
         linked: &summary.linked,
         environment: &summary.environment,
         user_code,
-        report_scale: summary.report_scale,
+        report_walls: summary.report_walls,
     };
     let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| found(*rule, &evidence, summary)).collect();
     all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));

@@ -24,12 +24,27 @@ pub(super) fn reported(run: &Evidence) -> Option<Finding> {
     // a line of a shell that executes another program takes as long as this one, which says more of itself
     let (runtime, cost, loads) = if language.1.0.saturating_mul(2) >= shell.1.0 { language } else { shell };
     let longest = of_packages(runtime, outermost(&loads));
-    let shown: Vec<String> = longest.iter().take(4).map(|it| shown_all(run, runtime, it, &loads)).collect();
+    let shown: Vec<String> = longest.iter().take(4).map(|it| shown_all(runtime, it, &loads)).collect();
     if shown.is_empty() {
         return None;
     }
-    let text = format!("By {}'s own report: {}. {}", runtime.name(), shown.join("; "), advice(runtime));
-    Some(Finding::new("reported", run.scaled(cost), text))
+    let (name, of_run) = (runtime.name(), report_run(run));
+    let text = format!("By {name}'s own report{of_run}: {}. {}", shown.join("; "), advice(runtime));
+    Some(Finding::new("reported", cost.min(run.account.total), text))
+}
+
+/// A report that costs this part of its run is not that of a usual one.
+const COSTLY_REPORT: f64 = 1.1;
+
+/// How long the run took whose report it is: nothing in it is scaled, because waits do not become longer by reporting.
+fn report_run(run: &Evidence) -> String {
+    match run.report_walls {
+        None => String::new(),
+        Some([with, without]) if with.as_f64() > COSTLY_REPORT * without.as_f64() => {
+            format!(" of a run of {with} ({without} without the report)")
+        }
+        Some([with, _]) => format!(" of a run of {with}"),
+    }
 }
 
 fn advice(runtime: AskedRuntime) -> &'static str {
@@ -101,15 +116,15 @@ fn package(runtime: AskedRuntime, load: &Load) -> &str {
 }
 
 /// One load, or the loads of a package: `mercurial 31 ms (40 modules, the longest: mercurial.ui 4 ms)`.
-fn shown_all(run: &Evidence, runtime: AskedRuntime, together: &[&Load], loads: &[&Load]) -> String {
+fn shown_all(runtime: AskedRuntime, together: &[&Load], loads: &[&Load]) -> String {
     let [first, second, ..] = together else {
-        return together.first().map_or(String::new(), |load| shown(run, load, loads));
+        return together.first().map_or(String::new(), |load| shown(load, loads));
     };
-    let each = |load: &Load| format!("`{}` {}", load.unit, run.scaled(load.total));
+    let each = |load: &Load| format!("`{}` {}", load.unit, load.total);
     format!(
         "`{}` {} ({} modules, the longest: {}, {})",
         package(runtime, first),
-        run.scaled(sum(together)),
+        sum(together),
         together.len(),
         each(first),
         each(second)
@@ -129,7 +144,7 @@ fn inside<'l>(around: &Load, loads: &[&'l Load]) -> Vec<&'l Load> {
 
 /// `pandas 471 ms (of it numpy 183 ms, pandas.core 150 ms)`. A load that has nearly all the time of the one around it
 /// explains no more than that one, so those inside it are named.
-fn shown(run: &Evidence, load: &Load, loads: &[&Load]) -> String {
+fn shown(load: &Load, loads: &[&Load]) -> String {
     let mut around = load;
     let parts = loop {
         let mut parts = inside(around, loads);
@@ -140,8 +155,7 @@ fn shown(run: &Evidence, load: &Load, loads: &[&Load]) -> String {
         }
     };
     let large = parts.iter().filter(|part| part.total.0.saturating_mul(10) >= load.total.0).take(3);
-    let large: Vec<String> =
-        large.map(|part| format!("`{}` {}", part.unit, run.scaled(part.total))).collect();
+    let large: Vec<String> = large.map(|part| format!("`{}` {}", part.unit, part.total)).collect();
     let within = if std::ptr::eq(around, load) { String::new() } else { format!(", in `{}`", around.unit) };
     let of_it = match (large.is_empty(), within.is_empty()) {
         (true, true) => String::new(),
@@ -149,7 +163,7 @@ fn shown(run: &Evidence, load: &Load, loads: &[&Load]) -> String {
         (false, true) => format!(" (of it {})", large.join(", ")),
         (false, false) => format!(" (of it{within}: {})", large.join(", ")),
     };
-    format!("`{}` {}{of_it}", load.unit, run.scaled(load.total))
+    format!("`{}` {}{of_it}", load.unit, load.total)
 }
 
 fn sum(loads: &[&Load]) -> Nanos {
@@ -189,7 +203,7 @@ pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
     let longest: Vec<String> = caused
         .iter()
         .take(3)
-        .map(|(load, file)| format!("`{}` {} (by {file})", load.unit, run.scaled(load.total)))
+        .map(|(load, file)| format!("`{}` {} (by {file})", load.unit, load.total))
         .collect();
     if longest.is_empty() {
         return None;
@@ -199,7 +213,7 @@ pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
          installed that file, or use a virtual environment without it.",
         longest.join(", ")
     );
-    Some(Finding::new("python-site", run.scaled(cost), text))
+    Some(Finding::new("python-site", cost, text))
 }
 
 /// `sitecustomize` and `usercustomize`, which `site` imports at each start if they exist.
@@ -216,7 +230,7 @@ pub(super) fn site_customization(run: &Evidence) -> Option<Finding> {
         "Python imports `{}`{file} at each start, before any program. Move what it does to the programs that need it.",
         longest.unit
     );
-    Some(Finding::new("site-customization", run.scaled(longest.total), text))
+    Some(Finding::new("site-customization", longest.total, text))
 }
 
 /// The `.pth` file in a folder of packages after which the file of a module was read, before any other such file.
@@ -253,5 +267,5 @@ pub(super) fn java_classes(run: &Evidence) -> Option<Finding> {
          `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and `java -XX:SharedArchiveFile=app.jsa …` uses it.",
         parsed.len()
     );
-    (parsed.len() >= 20).then(|| Finding::new("java-classes", run.scaled(cost), text))
+    (parsed.len() >= 20).then(|| Finding::new("java-classes", cost, text))
 }

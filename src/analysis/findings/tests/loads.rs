@@ -326,3 +326,18 @@ fn a_module_that_brings_in_all_others_is_named_if_it_takes_long_itself() {
         reported.text
     );
 }
+
+#[test]
+fn reported_times_are_those_of_their_own_run_whatever_it_costs_to_report() {
+    let text = |walls| {
+        let loads = vec![load("Python", "slow", "", [500_000, 500_000], 0)];
+        let summary = Summary { loads, report_walls: walls, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default()).remove(0).text
+    };
+    let times = |with, without| Some([Nanos(with), Nanos(without)]);
+    assert!(text(None).starts_with("By Python's own report: `slow` 500 µs."), "{}", text(None));
+    let alike = text(times(1_000_000, 950_000));
+    assert!(alike.starts_with("By Python's own report of a run of 1.00 ms: `slow` 500 µs."), "{alike}");
+    let costly = text(times(3_000_000, 1_000_000));
+    assert!(costly.contains(" of a run of 3.00 ms (1.00 ms without the report): `slow` 500 µs."), "{costly}");
+}

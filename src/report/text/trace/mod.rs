@@ -88,8 +88,8 @@ fn slowed(summary: &Summary, terminal: &Terminal) -> String {
     let traced = summary.total.middle;
     let text = match slowed.untraced {
         Some(untraced) => format!(
-            "Traced by ptrace, which made it {:.1} times as long ({}): that is taken off, except from single steps and \
-             findings.",
+            "Traced by ptrace, which made it {:.1} times as long ({}): that is taken off, except from single steps, \
+             whose times are uncertain.",
             traced / untraced.max(1.0),
             display_nanos(traced)
         ),

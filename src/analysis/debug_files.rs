@@ -16,7 +16,7 @@ use xz4rust::{XzDecoder, XzReader};
 pub(super) const MAX_FILE_BYTES: u64 = 2 << 30;
 /// The largest symbol table that is unpacked. Those of Fedora's largest programs have a tenth of this.
 const MAX_UNPACKED_BYTES: u64 = 256 << 20;
-/// The most memory for unpacking. xz(1) needs 64 MiB for what it packed with `-9`.
+/// The maximum memory for unpacking. xz(1) needs 64 MiB for what it packed with `-9`.
 const MAX_DICTIONARY_BYTES: usize = 64 << 20;
 const BUFFER_BYTES: NonZeroUsize = NonZeroUsize::new(1 << 16).unwrap();
 

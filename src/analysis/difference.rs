@@ -15,7 +15,7 @@ pub struct Side<'s> {
     /// The command or the recording.
     pub name: &'s str,
     pub summary: &'s Summary,
-    /// What a reader must know of the figures, a sentence each.
+    /// Caveats about the figures, a sentence each.
     pub notes: Vec<String>,
     /// How often it was executed, if that is known.
     pub executions: Option<String>,

@@ -246,10 +246,15 @@ fn reports(analysis: &TraceAnalysis) -> Option<String> {
     };
     let names: Vec<&str> = reports.texts.iter().map(|(runtime, _)| runtime.name()).collect();
     let [with, without] = reports.walls;
+    let misread = match analysis.misread_lines {
+        0 => String::new(),
+        1 => " 1 line of the reports could not be read.".to_owned(),
+        lines => format!(" {lines} lines of the reports could not be read."),
+    };
     (!names.is_empty()).then(|| {
         format!(
             "Asked by its environment, {} reported the loads in one more run. This run took {with}, the same run without \
-             the question {without}. Both ended and printed alike.",
+             the question {without}. Both ended and printed alike.{misread}",
             names.join(" and ")
         )
     })

@@ -56,6 +56,8 @@ pub struct TraceAnalysis {
     pub unsampled: Option<SamplerError>,
     /// What language runtimes reported of their loads, or why that does not count; `None`: none was asked.
     pub reports: Option<Result<Reports, String>>,
+    /// Lines of the reports that could not be read.
+    pub misread_lines: usize,
     pub observed: ObservedRuns,
     pub tracer: UsedTracer,
     /// How the runs ended. If one failed, how that one ended.
@@ -114,6 +116,7 @@ impl TraceAnalysis {
             binaries,
             unsampled,
             reports,
+            misread_lines: 0,
             observed,
             tracer,
             exit,
@@ -168,6 +171,7 @@ impl TraceAnalysis {
     pub fn add_reports(&mut self, reports: Result<Reports, String>) {
         for (runtime, text) in reports.iter().flat_map(|reports| &reports.texts) {
             self.summary.loads.extend(loads::reported(*runtime, text));
+            self.misread_lines += loads::misread(*runtime, text);
         }
         self.summary.report_walls = reports.as_ref().ok().map(|reports| reports.walls);
         self.reports = Some(reports);

@@ -35,7 +35,7 @@ pub struct ExperimentEntry {
 pub struct Counting {
     /// Runs of each program; 0: none.
     pub runs: u32,
-    /// The most time for those of one program; `None`: as long as its timed runs took.
+    /// The maximum time for those of one program; `None`: as long as its timed runs took.
     pub time: Option<Duration>,
     /// Let the processor count in as many runs.
     pub by_processor: bool,

@@ -60,7 +60,7 @@ pub struct Document {
     /// count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executions: Option<u64>,
-    /// What a reader must know before relying on the figures.
+    /// Caveats about the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// What the user wants to see of the results. The file has everything.
@@ -361,7 +361,7 @@ pub struct Above {
     pub high: f64,
 }
 
-/// What a reader must know about the figures.
+/// Caveats about the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Older files do not say it.

@@ -23,7 +23,7 @@ pub struct CompareDocument {
     pub only_new: Vec<String>,
     /// Differences between the machines and between the ways of measuring.
     pub differing: Vec<ComparedFact>,
-    /// What a reader must know, one lower-case line each.
+    /// Caveats, one lower-case line each.
     pub notes: Vec<String>,
 }
 

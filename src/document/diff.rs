@@ -46,7 +46,7 @@ pub struct DiffSide {
     /// By name; `null` where the backend does not see them.
     pub counts: BTreeMap<String, Option<u64>>,
     pub lost_events: u64,
-    /// What a reader must know of the figures, a sentence each.
+    /// Caveats about the figures, a sentence each.
     pub notes: Vec<String>,
 }
 

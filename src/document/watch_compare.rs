@@ -16,7 +16,7 @@ pub struct WatchComparison {
     pub programs: Vec<WatchProgramChange>,
     /// How many programs have the same counts in both.
     pub unchanged: usize,
-    /// What a reader must know, one lower-case line each.
+    /// Caveats, one lower-case line each.
     pub notes: Vec<String>,
 }
 

@@ -53,7 +53,7 @@ impl FaultCounts {
 /// Touches pages that have never been touched.
 struct Touching {
     source: PageSource,
-    /// The most pages of a batch.
+    /// The maximum number of pages of a batch.
     pages: usize,
     file: Option<File>,
     mapping: Option<Mapping>,

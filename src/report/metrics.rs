@@ -172,7 +172,7 @@ fn display(selected: &Selected, value: f64) -> String {
     }
 }
 
-/// The most digits after the decimal point.
+/// The maximum number of digits after the decimal point.
 const DECIMALS: usize = 9;
 
 /// A whole number, or at least three significant digits, as long as [`DECIMALS`] suffice.

@@ -18,7 +18,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Replayed {
     pub analysis: TraceAnalysis,
-    /// What a reader must know of it, a sentence each.
+    /// Caveats about it, a sentence each.
     pub notes: Vec<String>,
     /// The variables that change how programs start, as they were then; `None` if the recording does not list them.
     pub environment: Option<BTreeMap<String, String>>,
@@ -62,6 +62,7 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
         binaries: files,
         unsampled: None,
         reports: None,
+        misread_lines: 0,
         observed: ObservedRuns {
             traced: vec![summary.median_run.wall.as_f64()],
             recordings: vec![recording],

@@ -14,7 +14,7 @@ use firstbyte_measure::tracer::{Backend, Recording};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The most command lines in a document, and in a note.
+/// The maximum number of command lines in a document, and in a note.
 const COMMAND_LINES: usize = 100;
 const NOTED: usize = 3;
 

@@ -15,7 +15,7 @@ pub struct WantedStarts {
     /// Its path as it is executed, or the name at the end of the path.
     pub program: String,
     pub every: u64,
-    /// The most starts.
+    /// The maximum number of starts.
     pub most: usize,
 }
 

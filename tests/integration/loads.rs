@@ -209,6 +209,36 @@ fn hooks_report_the_modules_of_node_ruby_and_perl() {
 
 /// What a program loads does not disappear in the module that ends it.
 #[test]
+fn what_has_been_loaded_before_is_no_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    write("b.js", "require('./c')");
+    write("c.js", "require('fs')");
+    let node =
+        write("many.js", "for (let n = 0; n < 1000; n++) { require('fs'); require('./b'); require('./c') }");
+    let ruby = write("many.rb", "1000.times { require 'json' }");
+    write("B.pm", "package B; 1");
+    let perl = write("many.pl", "require B for 1 .. 1000;");
+    let lib = format!("-I{}", folder.path().display());
+
+    let once = [
+        ("Node", vec!["node", &node], vec!["fs", "./b", "./c"]),
+        ("Ruby", vec!["ruby", &ruby], vec!["json"]),
+        ("Perl", vec!["perl", &lib, &perl], vec!["B.pm"]),
+    ];
+    for (runtime, words, units) in once {
+        let Some(loads) = reported(runtime, &words) else { continue };
+        for unit in units {
+            assert_eq!(loads.iter().filter(|load| load["unit"] == unit).count(), 1, "{unit}: {loads:?}");
+        }
+    }
+}
+
+#[test]
 fn a_module_that_exits_is_a_part_of_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

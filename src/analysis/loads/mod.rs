@@ -67,6 +67,11 @@ impl Load {
     }
 }
 
+/// The number of lines of a report that cannot be read.
+pub(super) fn misread(runtime: AskedRuntime, text: &str) -> usize {
+    reported::misread(runtime, text)
+}
+
 /// The loads that a language runtime reports.
 pub(super) fn reported(runtime: AskedRuntime, text: &str) -> Vec<Load> {
     reported::loads(runtime, text)

@@ -67,6 +67,31 @@ pub(super) fn loads(runtime: AskedRuntime, text: &str) -> Vec<Load> {
     }
 }
 
+/// A number with the decimal point or comma of the user's locale.
+pub(super) fn decimal(number: &str) -> Option<f64> {
+    number.replace(',', ".").parse().ok()
+}
+
+/// The number of lines that look like a part of a runtime's report, and cannot be read.
+pub(super) fn misread(runtime: AskedRuntime, text: &str) -> usize {
+    let is_misread = |line: &&str| match runtime {
+        AskedRuntime::Python => {
+            line.starts_with("import time:")
+                && !line.contains("| imported package")
+                && python_line(line).is_none()
+        }
+        AskedRuntime::Go => line.starts_with("init ") && go(line).is_none(),
+        AskedRuntime::Java => {
+            line.contains("[startuptime") && java_phase(line).is_none()
+                || line.contains("[class,load") && line.contains(" source: ") && java_class(line).is_none()
+        }
+        AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => hooked_line("", line).is_none(),
+        AskedRuntime::Bash => false, // a command may have several lines, with anything in them
+        AskedRuntime::Zsh => shells::is_misread(line),
+    };
+    text.lines().filter(is_misread).count()
+}
+
 /// `import time:      148 |        201 |     encodings`: own and cumulative microseconds. A module stands after those that it
 /// imports, which are indented by two more spaces.
 fn python(text: &str) -> Vec<Load> {
@@ -101,7 +126,7 @@ fn python_line(line: &str) -> Option<Load> {
 fn go(line: &str) -> Option<Load> {
     let (unit, rest) = line.strip_prefix("init ")?.split_once(" @")?;
     let clock = rest.split(", ").find_map(|part| part.strip_suffix(" ms clock"))?;
-    let time = Nanos::rounded(clock.parse::<f64>().ok()? * 1e6);
+    let time = Nanos::rounded(decimal(clock)? * 1e6);
     Some(Load {
         runtime: AskedRuntime::Go.name(),
         unit: unit.to_owned(),
@@ -207,7 +232,7 @@ fn java_counter(line: &str) -> Option<(&str, Nanos)> {
 fn java_phase(line: &str) -> Option<Load> {
     let (_, rest) = line.split_once("[startuptime")?;
     let (unit, seconds) = rest.split_once(']')?.1.trim().rsplit_once(", ")?;
-    let time = Nanos::rounded(seconds.strip_suffix(" secs")?.parse::<f64>().ok()? * 1e9);
+    let time = Nanos::rounded(decimal(seconds.strip_suffix(" secs")?)? * 1e9);
     Some(Load {
         runtime: AskedRuntime::Java.name(),
         unit: unit.to_owned(),
@@ -295,6 +320,29 @@ counter\t18446744073709551615\tsun.cls.defineAppClassTime.self
         let listed = loads(AskedRuntime::Java, report);
         assert_eq!((listed[0].self_time, listed[0].total), (Nanos(0), Nanos(40_000_000)));
         assert_eq!(listed[3].self_time, Nanos(0), "the class took no time that could be shared");
+    }
+
+    #[test]
+    fn a_report_in_another_locale_is_read_and_lines_that_cannot_be_read_are_counted() {
+        let java_in_german = "[1ns][startuptime] Genesis, 0,0149000 secs\n";
+        assert_eq!(
+            shown(&loads(AskedRuntime::Java, java_in_german)),
+            [("Genesis", 14_900_000, 14_900_000, 0)]
+        );
+        let counts = [
+            (AskedRuntime::Java, java_in_german, 0),
+            (AskedRuntime::Java, "[1ns][startuptime] Genesis, soon\nother\n", 1),
+            (
+                AskedRuntime::Python,
+                "import time: self [us] | cumulative | imported package\nimport time: x\n",
+                1,
+            ),
+            (AskedRuntime::Node, "0\t1\ta\ta\nx\n", 1),
+            (AskedRuntime::Go, "init os @0.25 ms, x ms clock\nelse\n", 1),
+        ];
+        for (runtime, text, expected) in counts {
+            assert_eq!(misread(runtime, text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What shells report: the time of each command (bash), of each rc file and of each function (zsh).
 
 use super::Load;
+use super::reported::decimal;
 use crate::analysis::runs::AskedRuntime;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -71,10 +72,18 @@ pub(super) fn zsh(text: &str) -> Vec<Load> {
     loads
 }
 
+/// Whether a line begins like one of these, and is none.
+pub(super) fn is_misread(line: &str) -> bool {
+    let is_function = || {
+        line.split_whitespace().count() == 9 && line.trim_start().starts_with(|c: char| c.is_ascii_digit())
+    };
+    line.starts_with("rc\t") && zsh_file(line).is_none() || is_function() && zsh_function(line).is_none()
+}
+
 /// `rc<tab>FROM<tab>TO<tab>PATH`, in seconds.
 fn zsh_file(line: &str) -> Option<Load> {
     let mut fields = line.strip_prefix("rc\t")?.splitn(3, '\t');
-    let mut seconds = || fields.next()?.parse::<f64>().ok();
+    let mut seconds = || decimal(fields.next()?);
     let (from, to) = (seconds()?, seconds()?);
     let time = Nanos::rounded((to - from) * 1e9);
     let path = fields.next()?;
@@ -96,7 +105,7 @@ fn zsh_function(line: &str) -> Option<Load> {
     let [number, _, total, _, _, self_time, _, _, unit] = fields[..] else { return None };
     number.strip_suffix(')')?.parse::<u32>().ok()?;
     let [self_time, total] =
-        [self_time, total].map(|time| time.parse::<f64>().ok().map(|time| Nanos::rounded(time * 1e6)));
+        [self_time, total].map(|time| decimal(time).map(|time| Nanos::rounded(time * 1e6)));
     let (self_time, total) = (self_time?, total?);
     Some(Load {
         runtime: AskedRuntime::Zsh.name(),
@@ -138,6 +147,19 @@ mod tests {
     fn bash_names_the_file_of_a_command_where_it_may() {
         let report = "1\t+\u{1}/root/.bashrc\u{1} a b\n5\t+\u{1}\u{1} c\n9\t+\u{1}\u{1} exit\n";
         assert_eq!(shown(&bash(report)), [("a b", Some("/root/.bashrc"), 4, 4, 0), ("c", None, 4, 4, 0)]);
+    }
+
+    #[test]
+    fn a_decimal_comma_is_a_decimal_point_and_other_numbers_are_noted() {
+        let comma = "rc\t100,5\t100,75\t/root/.zshrc\nnum  calls\n 1)    1          53,20    53,20   90,00%     20,10    20,10   34,00%  f\n";
+        let loads = zsh(comma);
+        let shown: Vec<_> = loads.iter().map(|it| (&*it.unit, it.self_time.0)).collect();
+        assert_eq!(shown, [(".zshrc", 229_900_000), ("f", 20_100_000)]);
+        assert!(!comma.lines().any(is_misread));
+        assert!(
+            is_misread("rc\tx\t1\t/root/.zshrc")
+                && is_misread(comma.replace("53,20", "x").lines().nth(2).unwrap())
+        );
     }
 
     #[test]

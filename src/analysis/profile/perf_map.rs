@@ -1,4 +1,4 @@
-//! The functions that a just-in-time compiler tells of: `/tmp/perf-PID.map` (`tools/perf/Documentation/jit-interface.txt`).
+//! The functions that a just-in-time compiler lists in `/tmp/perf-PID.map` (`tools/perf/Documentation/jit-interface.txt`).
 
 use firstbyte_measure::regular_file;
 use std::path::Path;

@@ -152,7 +152,7 @@ pub struct Plan {
     pub overhead: bool,
     /// The number of counting runs of each program: system calls, page faults, memory.
     pub count_runs: u32,
-    /// The most time for them; `None`: as long as the timed runs took.
+    /// The maximum time for them; `None`: as long as the timed runs took.
     pub count_time: Option<Duration>,
     pub exports: Vec<(Format, Target)>,
 }

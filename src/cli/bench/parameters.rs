@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The most values that a range may have. A longer range is probably a typing error.
+/// The maximum number of values that a range may have. A longer range is probably a typing error.
 const MAX_VALUES: i128 = 100_000;
 
 /// A parameter and its values.

@@ -19,7 +19,7 @@ pub struct Figure {
     /// lmbench's name for it, if lmbench measures it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lmbench: Option<String>,
-    /// What a reader must know to understand the figure.
+    /// Explains how to read the figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Calls per batch.

@@ -107,7 +107,7 @@ fn backend(tool: &Tool) -> String {
     tool.backend.as_ref().map_or(String::new(), |backend| visible(&format!("{backend}{reason}")))
 }
 
-/// What a reader must know before relying on the figures: the serious warnings first, each once.
+/// Caveats about the figures: the serious warnings first, each once.
 pub(crate) fn warnings(sources: &[(String, PageSource)]) -> Vec<(Severity, String)> {
     let mut lines = Vec::new();
     for (name, source) in sources {

@@ -146,7 +146,7 @@ pub(crate) struct Bars {
     /// Which scale of the bars is shown: `logarithmic` or `linear`.
     pub(crate) scale: &'static str,
     pub(crate) rows: Vec<BarRow>,
-    /// What a reader must know of the scale.
+    /// Caveats about the scale.
     pub(crate) note: String,
 }
 

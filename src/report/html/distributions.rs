@@ -57,7 +57,7 @@ fn line(m: &Measurement) -> Option<Row> {
     Some(super::block::row(cells))
 }
 
-/// The most samples of a program that are listed.
+/// The maximum number of samples of a program that are listed.
 const MAX_SAMPLES: usize = 1000;
 
 fn samples(samples: &[u64]) -> String {

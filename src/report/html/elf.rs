@@ -24,7 +24,7 @@ const LEGEND: [&str; 4] = [
     "neither",
 ];
 
-/// The most bytes in the map.
+/// The maximum number of bytes in the map.
 const MAX_BYTES: usize = 65_536;
 
 fn map(document: &ElfDocument) -> Vec<HexByte> {

@@ -13,10 +13,10 @@ use crate::report::words::count_of;
 use crate::stats::Verdict;
 use firstbyte_measure::units::display_nanos;
 
-/// The most programs that the sentence compares by their names.
+/// With more programs than this, the sentence counts verdicts and names nobody.
 const NAMED: usize = 3;
 
-/// The most programs in the first picture.
+/// The maximum number of programs in the first picture.
 const MAX_PROGRAMS: usize = 40;
 
 /// The sentence, the phases as bars, and the verdicts.

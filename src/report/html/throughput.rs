@@ -31,7 +31,7 @@ pub(super) fn answer(document: &ThroughputDocument) -> Vec<PageBlock> {
     fastest.into_iter().chain(bars).collect()
 }
 
-/// The design that gains most where most lines were printed.
+/// The fastest design at the largest number of lines, relative to the reference.
 fn fastest(document: &ThroughputDocument) -> Option<String> {
     let most = document.results.iter().map(|result| result.lines).max()?;
     let gain = |result: &Throughput| result.times_faster.map_or(1.0, |faster| faster.ratio);

@@ -13,9 +13,9 @@ use firstbyte_measure::units::display_nanos;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// The most spans of all timelines of a page. Each takes about 16 bytes.
+/// The maximum number of spans of all timelines of a page. Each takes about 16 bytes.
 const MAX_SPANS_OF_PAGE: usize = 150_000;
-/// The most spans of one timeline.
+/// The maximum number of spans of one timeline.
 const MAX_SPANS: usize = 40_000;
 
 /// A panel for each program.
@@ -101,7 +101,7 @@ fn phases(traced: &TraceProgram) -> Table {
     }
 }
 
-/// The most rows of the attribution.
+/// The maximum number of rows of the attribution.
 const ROWS: usize = 60;
 
 fn attribution(traced: &TraceProgram) -> Table {

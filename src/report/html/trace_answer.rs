@@ -11,7 +11,7 @@ use crate::report::row::percent;
 use crate::report::words::runs;
 use firstbyte_measure::units::display_nanos;
 
-/// The most rows of the critical path.
+/// The maximum number of rows of the critical path.
 const ROWS: usize = 10;
 /// Pieces of the path that are closer together than this are drawn as one, in percent of the width.
 const SEEN: f64 = 0.1;

@@ -12,7 +12,7 @@ use anstyle::{AnsiColor, Color, Style};
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
-/// The most lines of each section.
+/// The maximum number of lines of each section.
 const LINES: usize = 12;
 /// Changes of the time alone are shown from this part of the greater total on.
 const NOTEWORTHY: f64 = 0.01;

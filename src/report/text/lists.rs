@@ -21,7 +21,7 @@ pub(crate) fn failed(document: &Document, terminal: &Terminal) -> String {
     list("Failed", lines, terminal)
 }
 
-/// What a reader must know of single programs.
+/// Caveats about single programs.
 pub(crate) fn notes(document: &Document, terminal: &Terminal) -> String {
     let lines = document.results.iter().flat_map(|m| {
         let name = under(m.label(), m.cache);

@@ -18,7 +18,7 @@ const MAX_FINDINGS: usize = 12;
 const NARROWEST_NAME: usize = 16;
 const WIDEST_NAME: usize = 40;
 
-/// What a reader must know before the figures.
+/// Caveats about the figures.
 const BY_PTRACE: &str = "watched by ptrace: every fork, exec and exit was stopped and took longer than usual; \
                          first output and the critical path are not known";
 
@@ -204,7 +204,7 @@ fn columns_for(width: usize, unknown: &[usize]) -> Vec<&'static Column> {
     indices.into_iter().map(|index| &COLUMNS[index]).collect()
 }
 
-/// What a reader must know of the figures.
+/// Caveats about the figures.
 pub(crate) fn notes(document: &WatchDocument) -> Vec<String> {
     let WatchDocument { totals, lost_events: lost, .. } = document;
     let WatchTotals { running, unlisted_execs, unlisted_command_lines, unlisted_runs, .. } = totals;

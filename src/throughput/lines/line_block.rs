@@ -12,7 +12,7 @@ use std::os::fd::BorrowedFd;
 /// The target size, which fits into any second-level cache.
 const AIM: usize = 64 * 1024;
 
-/// The most buffers that one `writev` takes: `UIO_MAXIOV` in include/uapi/linux/uio.h.
+/// The maximum number of buffers that one `writev` takes: `UIO_MAXIOV` in include/uapi/linux/uio.h.
 const MAX_BUFFERS: usize = 1024;
 
 /// Whole lines, which begin at a page boundary.

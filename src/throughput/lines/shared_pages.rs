@@ -174,7 +174,7 @@ impl Unit {
     }
 }
 
-/// The most copies that [`COUNTERS`] allows and to which the template refers equally often.
+/// The maximum number of copies that [`COUNTERS`] allows, if the template refers to each of them equally often.
 fn copies(pages: usize, all: usize) -> usize {
     (1..=COUNTERS / pages.max(1)).rev().find(|copies| all.is_multiple_of(*copies)).unwrap_or(1)
 }

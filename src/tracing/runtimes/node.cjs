@@ -6,11 +6,14 @@ const { fileURLToPath, pathToFileURL } = require('url');
 const HOOK = pathToFileURL(__filename).href;
 const profiler = sampling();
 const rows = [];
+const seen = new Set();
 const load = Module._load;
 let depth = 0;
 Module._load = function (request, parent, isMain) {
-  // the program itself is no load
-  if (isMain) return load.apply(this, arguments);
+  // the program itself is no load, and neither is what has been loaded before
+  const known = `${parent?.filename ?? ''}\n${request}`;
+  if (isMain || seen.has(known)) return load.apply(this, arguments);
+  seen.add(known);
   const row = { depth: depth++, request, parent, isMain, from: process.hrtime.bigint(), to: 0n };
   rows.push(row);
   try {
@@ -64,13 +67,18 @@ function imported() {
 }
 
 process.on('exit', () => {
-  const required = rows.map((row) => {
+  const files = new Set();
+  const required = rows.flatMap((row, n) => {
     let file = row.request;
     try {
       file = Module._resolveFilename(row.request, row.parent, row.isMain);
     } catch {
       // it was not found, which is what the program asked for
     }
+    // another module had required it: its cached result is no load
+    const isCached = files.has(file) && !(rows[n + 1]?.depth > row.depth);
+    if (isCached) return [];
+    files.add(file);
     const time = row.to > 0n ? row.to - row.from : '-';
     return `${row.depth}\t${time}\t${row.request}\t${file}\n`;
   });

@@ -11,12 +11,14 @@ module FirstbyteLoads
     @depth += 1
     from = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
     begin
-      yield
+      loaded = yield
     ensure
       time = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - from
       # where the program exits within it, it is a part of the program
       row[1] = time unless $!.is_a?(SystemExit)
       @depth -= 1
+      # what has been loaded before is no load
+      ROWS.pop if loaded == false && ROWS.last.equal?(row)
     end
   end
 

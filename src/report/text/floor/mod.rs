@@ -147,7 +147,7 @@ fn notes(figures: &[&Figure], terminal: &Terminal) -> String {
     text
 }
 
-/// The most figures that the warning names.
+/// The maximum number of figures that the warning names.
 const MAX_NOISY: usize = 5;
 
 /// A warning about figures that vary.

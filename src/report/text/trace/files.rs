@@ -7,7 +7,7 @@ use crate::report::words::count_of;
 use firstbyte_measure::units::{Bytes, Nanos};
 use std::fmt::Write;
 
-/// The most lines of each section. The rest becomes one line, and so does what costs little, beyond the first few.
+/// The maximum number of lines of each section. The rest becomes one line, and so does what costs little, beyond the first few.
 const FILES: usize = 12;
 const SEARCHES: usize = 8;
 const MIN_ROWS: usize = 3;
@@ -15,7 +15,7 @@ const MIN_ROWS: usize = 3;
 const WORTH: f64 = 0.01;
 /// What costs less than this part of the total shares a line.
 const NOTEWORTHY: f64 = 0.001;
-/// The most names and folders of a search, and the columns of a name and of a folder.
+/// The maximum numbers of names and folders of a search, and the columns of a name and of a folder.
 const NAMES: usize = 3;
 const FOLDERS: usize = 2;
 const NAME: usize = 24;

@@ -8,7 +8,7 @@ use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The most lines; the rest becomes one line.
+/// The maximum number of lines; the rest becomes one line.
 const LOADS: usize = 12;
 
 /// Loads of the same file in several processes.
@@ -76,7 +76,7 @@ fn row(line: &Line, total: f64, what: &str) -> String {
     text
 }
 
-/// The most lines of a runtime's report, and the least part of the total that a line shows.
+/// The maximum number of lines of a runtime's report, and the smallest share of the total that gets a line.
 const REPORTED: usize = 16;
 const NOTEWORTHY: f64 = 0.01;
 

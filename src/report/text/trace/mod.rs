@@ -27,7 +27,7 @@ use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
-/// The most shares of a kind, and the most steps; other shares become one line.
+/// The maximum number of shares of a kind, and the most steps; other shares become one line.
 const SHARES: usize = 7;
 const STEPS: usize = 12;
 /// The fewest shares of a kind that have lines of their own.

@@ -6,7 +6,7 @@ use crate::report::text::terminal::Terminal;
 use crate::report::words::count_of;
 use firstbyte_measure::units::{Nanos, display_nanos};
 
-/// The most parts that are listed, and the least part of the total that is.
+/// The maximum number of parts that are listed, and the smallest share of the total that is.
 const PARTS: usize = 12;
 const NOTEWORTHY: f64 = 0.002;
 

@@ -12,8 +12,8 @@ use crate::report::words::{count_of, runs};
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
-/// The most lines of the path, the most costs and findings, and the most warnings that have a line in any case, on the
-/// smallest usual terminal. A higher one has more.
+/// On a terminal of 24 lines: the maximum numbers of lines of the path, of costs, of findings, and of warnings. A higher
+/// terminal shows more.
 const PATH: usize = 2;
 const COSTS: usize = 5;
 /// A terminal of fewer columns needs the lines of some costs for texts that wrap.

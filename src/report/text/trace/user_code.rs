@@ -10,7 +10,7 @@ use crate::report::text::terminal::{Terminal, fitted};
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
-/// The most modules, functions by their own time, and more functions by their time with callees.
+/// The maximum number of modules, functions by their own time, and more functions by their time with callees.
 const MODULES: usize = 6;
 const FUNCTIONS: usize = 10;
 const CALLERS: usize = 5;

@@ -77,6 +77,12 @@ fn exporter(plan: &PrometheusPlan) -> Result<Exporter, CommandError> {
     let exporter = Exporter::start(plan, callbacks)?;
     if let Some(address) = exporter.address {
         say(format_args!("metrics: http://{address}/metrics"));
+        if !address.ip().is_loopback() {
+            say(format_args!(
+                "warning: other machines that reach {address} can read which programs start here; help: --listen 127.0.0.1:{}",
+                address.port()
+            ));
+        }
     }
     Ok(exporter)
 }

@@ -261,3 +261,20 @@ fn it_ends_with_its_command_even_if_nobody_ever_asks() {
     let output = firstbyte(&["--listen", "127.0.0.1:0"], &["/bin/true"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?} after {:?}", begun.elapsed());
 }
+
+#[test]
+fn an_address_that_other_machines_reach_has_a_warning() {
+    for (address, is_warned) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
+        let output = firstbyte(&["--listen", address], &["/bin/true"]).output().unwrap();
+        if output.status.code() == Some(4) {
+            return crate::support::skipped("this machine does not watch");
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            said.matches("warning: other machines that reach").count(),
+            usize::from(is_warned),
+            "{said}"
+        );
+        assert_eq!(said.contains("help: --listen 127.0.0.1:"), is_warned, "{said}");
+    }
+}

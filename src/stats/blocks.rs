@@ -6,7 +6,7 @@
 //! of Statistics 17 (1989). The series is treated as a circle, as in D. N. Politis and J. P. Romano, "A Circular
 //! Block-Resampling Procedure for Stationary Data" (1992).
 
-use super::draws::{MAX_DRAWN, median_of_drawn};
+use super::draws::median_of_drawn;
 use super::quantile::{median, sorted};
 use fastrand::Rng;
 
@@ -19,6 +19,9 @@ const BLOCKS: usize = 8;
 /// percentile interval of T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69
 /// (2015).
 pub(super) const EXPANSION: f64 = 1.452;
+
+/// The maximum number of values that are drawn.
+const MAX_VALUES: usize = 10_000;
 
 /// A series of values in the order in which they were measured.
 #[derive(Debug)]
@@ -59,10 +62,10 @@ impl InOrder {
     }
 }
 
-/// At most [`MAX_DRAWN`] values that drift as `values` do. If there are more values, these are the medians of groups of
+/// At most [`MAX_VALUES`] values that drift as `values` do. If there are more values, these are the medians of groups of
 /// neighbours. They scatter no less than the values that they replace.
 fn grouped(values: &[f64]) -> Vec<f64> {
-    let groups = values.chunks(values.len().div_ceil(MAX_DRAWN).max(1));
+    let groups = values.chunks(values.len().div_ceil(MAX_VALUES).max(1));
     groups.filter_map(|group| median(&sorted(group)?)).collect()
 }
 
@@ -92,11 +95,11 @@ mod tests {
 
     #[test]
     fn more_values_than_are_drawn_keep_their_median_and_their_drift() {
-        let values: Vec<f64> = (0..=3 * MAX_DRAWN).map(|n| n as f64).collect();
-        assert!(grouped(&values).len() <= MAX_DRAWN);
+        let values: Vec<f64> = (0..=3 * MAX_VALUES).map(|n| n as f64).collect();
+        assert!(grouped(&values).len() <= MAX_VALUES);
         let all = medians(&values, 50);
-        assert!(all.iter().all(|median| (0.0..3.0 * MAX_DRAWN as f64).contains(median)));
-        assert!(all.iter().any(|median| *median < 1.4 * MAX_DRAWN as f64), "{all:?}");
-        assert!(all.iter().any(|median| *median > 1.6 * MAX_DRAWN as f64), "{all:?}");
+        assert!(all.iter().all(|median| (0.0..3.0 * MAX_VALUES as f64).contains(median)));
+        assert!(all.iter().any(|median| *median < 1.4 * MAX_VALUES as f64), "{all:?}");
+        assert!(all.iter().any(|median| *median > 1.6 * MAX_VALUES as f64), "{all:?}");
     }
 }

@@ -76,3 +76,8 @@ pub(super) fn misread(runtime: AskedRuntime, text: &str) -> usize {
 pub(super) fn reported(runtime: AskedRuntime, text: &str) -> Vec<Load> {
     reported::loads(runtime, text)
 }
+
+/// A number with the decimal point or comma of the user's locale.
+fn decimal(number: &str) -> Option<f64> {
+    number.replace(',', ".").parse().ok()
+}

@@ -1,6 +1,6 @@
 //! What language runtimes themselves report of their loads.
 
-use super::{Load, shells};
+use super::{Load, decimal, shells};
 use crate::analysis::Account;
 use crate::analysis::binaries::FileBinaries;
 use crate::analysis::runs::AskedRuntime;
@@ -65,11 +65,6 @@ pub(super) fn loads(runtime: AskedRuntime, text: &str) -> Vec<Load> {
         AskedRuntime::Bash => shells::bash(text),
         AskedRuntime::Zsh => shells::zsh(text),
     }
-}
-
-/// A number with the decimal point or comma of the user's locale.
-pub(super) fn decimal(number: &str) -> Option<f64> {
-    number.replace(',', ".").parse().ok()
 }
 
 /// The number of lines that look like a part of a runtime's report, and cannot be read.

@@ -1,7 +1,6 @@
 //! What shells report: the time of each command (bash), of each rc file and of each function (zsh).
 
-use super::Load;
-use super::reported::decimal;
+use super::{Load, decimal};
 use crate::analysis::runs::AskedRuntime;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;

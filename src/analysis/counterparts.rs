@@ -1,4 +1,4 @@
-//! Files of two start-ups that play the same part: the program that each side runs, and its interpreter.
+//! Files of two start-ups that play the same part: the program that each side runs, and the file that is executed for it.
 
 use super::model::Execution;
 use super::step::{PageFault, Region, What};
@@ -10,7 +10,8 @@ use std::sync::Arc;
 pub(super) struct Counterparts(Vec<(Arc<str>, Arc<str>)>);
 
 const PROGRAM: &str = "the program";
-const INTERPRETER: &str = "the interpreter";
+/// The interpreter of a script, or the file to which a symbolic link leads.
+const EXECUTABLE: &str = "the executed file";
 
 impl Counterparts {
     /// For both sides. A file that has the same path on both keeps its name.
@@ -29,10 +30,9 @@ impl Counterparts {
             }
         };
         add(PROGRAM, [&a.path, &b.path]);
-        let is_script = |execution: &Execution| !is_same_file(&execution.path, &execution.executed);
-        match [is_script(a), is_script(b)] {
-            [true, true] => add(INTERPRETER, [&a.executed, &b.executed]),
-            [false, false] => add(PROGRAM, [&a.executed, &b.executed]),
+        match [a, b].map(|execution| is_same_file(&execution.path, &execution.executed)) {
+            [true, true] => add(PROGRAM, [&a.executed, &b.executed]),
+            [false, false] => add(EXECUTABLE, [&a.executed, &b.executed]),
             _ => {}
         }
         [ours, theirs]

@@ -169,6 +169,7 @@ impl TraceAnalysis {
 
     /// Adds the loads that the runtimes reported.
     pub fn add_reports(&mut self, reports: Result<Reports, String>) {
+        let reports = reports.and_then(told_apart);
         for (runtime, text) in reports.iter().flat_map(|reports| &reports.texts) {
             self.summary.loads.extend(loads::reported(*runtime, text));
             self.misread_lines += loads::misread(*runtime, text);
@@ -210,6 +211,16 @@ impl TraceAnalysis {
     /// The recording of the run that is shown.
     pub fn shown(&self) -> Option<&Recording> {
         self.observed.recordings.get(self.summary.median_index)
+    }
+}
+
+/// The reports, unless the loads of several threads are mixed in one of them.
+fn told_apart(reports: Reports) -> Result<Reports, String> {
+    match reports.texts.iter().find(|(runtime, text)| loads::mixes_threads(*runtime, text)) {
+        Some((runtime, _)) => {
+            Err(format!("several threads import at once, and {} does not tell them apart", runtime.name()))
+        }
+        None => Ok(reports),
     }
 }
 

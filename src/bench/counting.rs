@@ -113,7 +113,9 @@ fn by_side(runner: &mut Prepared, series: &mut [Series], runs: u32, counters: &m
 
 fn late(time: Duration) -> String {
     let time = display_nanos(time.as_nanos() as f64);
-    format!("it had not ended after {time}, because each of its system calls stops (help: --count-time 1m)")
+    format!(
+        "it had not ended after {time}, because each of its system calls stops (help: a longer --count-time)"
+    )
 }
 
 /// Makes counting runs until one comes out right, as often as timed runs are tried: with the exit status that the series

@@ -56,10 +56,10 @@ pub struct Args {
     exports: ExportArgs<{ Kind::Bench as usize }>,
 }
 
-/// What is to be checked, or written.
 /// A budget needs its counts, however long they take.
 const COUNT_TIME: Duration = Duration::from_secs(3600);
 
+/// What is to be checked, or written.
 #[derive(Debug)]
 pub struct Plan {
     pub file: PathBuf,

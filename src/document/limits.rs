@@ -48,8 +48,9 @@ impl Measurement {
     fn failed_runs(&self) -> Option<String> {
         let failures = self.failures();
         let (failed, all) = (failures.values().sum::<usize>(), self.exit_codes.len());
-        let ends: Vec<String> = failures.into_keys().collect();
-        let how = ends.join(", ");
+        let several = failures.len() > 1;
+        let end = |(end, runs): (String, usize)| if several { format!("{runs} × {end}") } else { end };
+        let how = failures.into_iter().map(end).collect::<Vec<_>>().join(", ");
         match failed {
             0 => None,
             _ if failed == all => Some(format!("every run failed ({how})")),
@@ -76,7 +77,10 @@ mod tests {
         let limits = |more: Value| measurement(&more).limits();
         assert!(limits(json!({"exit_codes": [0, 0]})).is_empty());
         assert_eq!(limits(json!({"exit_codes": [127, 127]})), ["every run failed (status 127)"]);
-        assert_eq!(limits(json!({"exit_codes": [0, 3, 1, 1]})), ["3 of 4 runs failed (status 1, status 3)"]);
+        assert_eq!(
+            limits(json!({"exit_codes": [0, 3, 1, 1]})),
+            ["3 of 4 runs failed (2 × status 1, 1 × status 3)"]
+        );
         assert_eq!(
             limits(json!({"exit_codes": [null], "killed_by": "SIGSEGV"})),
             ["every run failed (killed by SIGSEGV)"]

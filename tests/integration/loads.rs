@@ -218,22 +218,27 @@ fn what_has_been_loaded_before_is_no_load() {
     };
     write("b.js", "require('./c')");
     write("c.js", "require('fs')");
-    let node =
-        write("many.js", "for (let n = 0; n < 1000; n++) { require('fs'); require('./b'); require('./c') }");
+    let node = write(
+        "many.js",
+        "for (let n = 0; n < 1000; n++) { require('fs'); require('./b'); require('./c') } \
+         for (let n = 0; n < 3; n++) { require('./again'); delete require.cache[require.resolve('./again')] }",
+    );
+    write("again.js", "");
     let ruby = write("many.rb", "1000.times { require 'json' }");
     write("B.pm", "package B; 1");
     let perl = write("many.pl", "require B for 1 .. 1000;");
     let lib = format!("-I{}", folder.path().display());
 
     let once = [
-        ("Node", vec!["node", &node], vec!["fs", "./b", "./c"]),
+        ("Node", vec!["node", &node], vec!["fs", "./b", "./c", "./again"]),
         ("Ruby", vec!["ruby", &ruby], vec!["json"]),
         ("Perl", vec!["perl", &lib, &perl], vec!["B.pm"]),
     ];
     for (runtime, words, units) in once {
         let Some(loads) = reported(runtime, &words) else { continue };
         for unit in units {
-            assert_eq!(loads.iter().filter(|load| load["unit"] == unit).count(), 1, "{unit}: {loads:?}");
+            let count = if unit == "./again" { 3 } else { 1 };
+            assert_eq!(loads.iter().filter(|load| load["unit"] == unit).count(), count, "{unit}: {loads:?}");
         }
     }
 }

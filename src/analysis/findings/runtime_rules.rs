@@ -30,7 +30,7 @@ pub(super) fn reported(run: &Evidence) -> Option<Finding> {
     }
     let (name, of_run) = (runtime.name(), report_run(run));
     let text = format!("By {name}'s own report{of_run}: {}. {}", shown.join("; "), advice(runtime));
-    Some(Finding::new("reported", cost.min(run.account.total), text))
+    Some(Finding::new("reported", cost, text))
 }
 
 /// A report that costs this part of its run is not that of a usual one.

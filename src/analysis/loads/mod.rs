@@ -24,8 +24,8 @@ pub const LIBRARY: &str = "library";
 /// By the program's own opening and reading.
 pub const FILE: &str = "file";
 
-pub(super) use self::reported::runtimes;
 pub use self::reported::{ARCHIVE, JAVA_CLASSES, JAVA_OWN_CLASSES};
+pub(super) use self::reported::{misread, mixes_threads, runtimes};
 pub(super) use self::units::{is_code, is_module};
 
 /// Something that a start-up brings in.
@@ -65,11 +65,6 @@ impl Load {
     pub fn is_file(&self) -> bool {
         matches!(self.runtime, EXECUTABLE | LIBRARY | FILE)
     }
-}
-
-/// The number of lines of a report that cannot be read.
-pub(super) fn misread(runtime: AskedRuntime, text: &str) -> usize {
-    reported::misread(runtime, text)
 }
 
 /// The loads that a language runtime reports.

@@ -67,24 +67,33 @@ pub(super) fn loads(runtime: AskedRuntime, text: &str) -> Vec<Load> {
     }
 }
 
+/// Whether several threads import at once. Python keeps one tree for all of them, and takes what one imports off the own time of
+/// what another one imports: such times can be negative.
+pub(in crate::analysis) fn mixes_threads(runtime: AskedRuntime, text: &str) -> bool {
+    let own = |line: &str| line.strip_prefix("import time:")?.split('|').next()?.trim().parse::<i64>().ok();
+    runtime == AskedRuntime::Python && text.lines().filter_map(own).any(|time| time < 0)
+}
+
 /// The number of lines that look like a part of a runtime's report, and cannot be read.
-pub(super) fn misread(runtime: AskedRuntime, text: &str) -> usize {
-    let is_misread = |line: &&str| match runtime {
-        AskedRuntime::Python => {
-            line.starts_with("import time:")
-                && !line.contains("| imported package")
-                && python_line(line).is_none()
-        }
-        AskedRuntime::Go => line.starts_with("init ") && go(line).is_none(),
-        AskedRuntime::Java => {
+pub(in crate::analysis) fn misread(runtime: AskedRuntime, text: &str) -> usize {
+    let is_misread: fn(&str) -> bool = match runtime {
+        AskedRuntime::Python => |line| {
+            let is_row = line.starts_with("import time:") && !line.contains("| imported package");
+            is_row && python_line(line).is_none()
+        },
+        AskedRuntime::Go => |line| line.starts_with("init ") && go(line).is_none(),
+        AskedRuntime::Java => |line| {
             line.contains("[startuptime") && java_phase(line).is_none()
                 || line.contains("[class,load") && line.contains(" source: ") && java_class(line).is_none()
+        },
+        AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => {
+            |line| hooked_line("", line).is_none()
         }
-        AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => hooked_line("", line).is_none(),
-        AskedRuntime::Bash => false, // a command may have several lines, with anything in them
-        AskedRuntime::Zsh => shells::is_misread(line),
+        AskedRuntime::Zsh => return shells::zsh_misread(text),
+        // a command may have several lines, with anything in them
+        AskedRuntime::Bash => return 0,
     };
-    text.lines().filter(is_misread).count()
+    text.lines().filter(|line| is_misread(line)).count()
 }
 
 /// `import time:      148 |        201 |     encodings`: own and cumulative microseconds. A module stands after those that it
@@ -338,6 +347,13 @@ counter\t18446744073709551615\tsun.cls.defineAppClassTime.self
         for (runtime, text, expected) in counts {
             assert_eq!(misread(runtime, text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn threads_that_import_at_once_show_in_negative_times() {
+        let report = |time: &str| format!("import time: {time} |      10017 |   xml.dom.domreg\n");
+        assert!(mixes_threads(AskedRuntime::Python, &report("   -1702")));
+        assert!(!mixes_threads(AskedRuntime::Python, &report("    1702")));
     }
 
     #[test]

@@ -54,10 +54,8 @@ fn shortened(command: &str) -> String {
 
 /// The rc files, each with the functions that ran in it.
 pub(super) fn zsh(text: &str) -> Vec<Load> {
-    let (mut loads, mut in_table): (Vec<Load>, bool) = (Vec::new(), false);
-    for line in text.lines() {
-        // below its table, zprof repeats each function with its callers
-        in_table = line.starts_with("num ") || in_table && !line.is_empty();
+    let mut loads: Vec<Load> = Vec::new();
+    for (line, in_table) in with_tables(text) {
         if let Some(rc) = zsh_file(line) {
             loads.push(rc);
         } else if let Some(function) = zsh_function(line).filter(|_| in_table && !loads.is_empty()) {
@@ -71,12 +69,21 @@ pub(super) fn zsh(text: &str) -> Vec<Load> {
     loads
 }
 
-/// Whether a line begins like one of these, and is none.
-pub(super) fn is_misread(line: &str) -> bool {
-    let is_function = || {
-        line.split_whitespace().count() == 9 && line.trim_start().starts_with(|c: char| c.is_ascii_digit())
+/// Each line, and whether it is in a table of zprof. Below the table, zprof repeats each function with its callers.
+fn with_tables(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    text.lines().scan(false, |in_table, line| {
+        *in_table = line.starts_with("num ") || *in_table && !line.is_empty();
+        Some((line, *in_table))
+    })
+}
+
+/// The number of lines that begin like a file or a function, and are none.
+pub(super) fn zsh_misread(text: &str) -> usize {
+    let is_misread = |(line, in_table): &(&str, bool)| {
+        let is_function = *in_table && line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        line.starts_with("rc\t") && zsh_file(line).is_none() || is_function && zsh_function(line).is_none()
     };
-    line.starts_with("rc\t") && zsh_file(line).is_none() || is_function() && zsh_function(line).is_none()
+    with_tables(text).filter(is_misread).count()
 }
 
 /// `rc<tab>FROM<tab>TO<tab>PATH`, in seconds.
@@ -100,9 +107,17 @@ fn zsh_file(line: &str) -> Option<Load> {
 /// A line of the table of zprof: ` 1)    1    53.20    53.20   90.00%     20.10    20.10   34.00%  compinit`, in
 /// milliseconds: with what it calls, then by itself.
 fn zsh_function(line: &str) -> Option<Load> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let [number, _, total, _, _, self_time, _, _, unit] = fields[..] else { return None };
-    number.strip_suffix(')')?.parse::<u32>().ok()?;
+    let mut rest = line;
+    let mut field = || {
+        let (field, after) = rest.trim_start().split_once(char::is_whitespace)?;
+        rest = after;
+        Some(field)
+    };
+    let fields: Vec<&str> = (0..8).map_while(|_| field()).collect();
+    let [number, _, total, _, _, self_time, ..] = fields[..] else { return None };
+    // an anonymous function has a name of two words: `(anon) [FILE:LINE]`
+    let unit = rest.trim();
+    number.strip_suffix(')')?.parse::<u32>().ok().filter(|_| fields.len() == 8 && !unit.is_empty())?;
     let [self_time, total] =
         [self_time, total].map(|time| decimal(time).map(|time| Nanos::rounded(time * 1e6)));
     let (self_time, total) = (self_time?, total?);
@@ -154,10 +169,27 @@ mod tests {
         let loads = zsh(comma);
         let shown: Vec<_> = loads.iter().map(|it| (&*it.unit, it.self_time.0)).collect();
         assert_eq!(shown, [(".zshrc", 229_900_000), ("f", 20_100_000)]);
-        assert!(!comma.lines().any(is_misread));
-        assert!(
-            is_misread("rc\tx\t1\t/root/.zshrc")
-                && is_misread(comma.replace("53,20", "x").lines().nth(2).unwrap())
+        let misread = ["", "rc\tx\t1\t/root/.zshrc\n"].map(|more| zsh_misread(&format!("{more}{comma}")));
+        assert_eq!(misread, [0, 1]);
+        assert_eq!(zsh_misread(&comma.replace("53,20", "x")), 1);
+    }
+
+    #[test]
+    fn a_function_of_zsh_without_a_name_has_its_place_and_callers_are_no_rows() {
+        let report = "\
+rc\t100.5\t100.75\t/root/.zshrc
+num  calls                time                       self            name
+-----------------------------------------------------------------------------------
+ 1)    1          11.85    11.85   99.76%     11.85    11.85   99.76%  (anon) [z.zsh:2]
+
+-----------------------------------------------------------------------------------
+
+       1/1        11.85    11.85   99.76%     11.85    11.85             (anon) [z.zsh:3] [3]
+";
+        let units: Vec<String> = zsh(report).into_iter().map(|load| load.unit).collect();
+        assert_eq!(
+            (units.as_slice(), zsh_misread(report)),
+            (&[".zshrc".to_owned(), "(anon) [z.zsh:2]".to_owned()][..], 0)
         );
     }
 

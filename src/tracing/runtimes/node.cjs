@@ -6,22 +6,37 @@ const { fileURLToPath, pathToFileURL } = require('url');
 const HOOK = pathToFileURL(__filename).href;
 const profiler = sampling();
 const rows = [];
-const seen = new Set();
+const builtins = new Set();
+let isRead = false;
 const load = Module._load;
 let depth = 0;
 Module._load = function (request, parent, isMain) {
-  // the program itself is no load, and neither is what has been loaded before
-  const known = `${parent?.filename ?? ''}\n${request}`;
-  if (isMain || seen.has(known)) return load.apply(this, arguments);
-  seen.add(known);
-  const row = { depth: depth++, request, parent, isMain, from: process.hrtime.bigint(), to: 0n };
+  // the program itself is no load
+  if (isMain) return load.apply(this, arguments);
+  const row = { depth: depth++, request, parent, isMain, from: process.hrtime.bigint(), to: 0n, isCached: false };
   rows.push(row);
+  // set by the loader below, if it reads a file
+  const around = isRead;
+  isRead = false;
   try {
-    return load.apply(this, arguments);
+    const loaded = load.apply(this, arguments);
+    const name = request.replace(/^node:/, '');
+    row.isCached = !isRead && (!Module.builtinModules.includes(name) || builtins.has(name));
+    builtins.add(name);
+    return loaded;
   } finally {
     row.to = process.hrtime.bigint();
     depth--;
+    isRead = around;
+    // what has been loaded before is no load
+    if (row.isCached && rows.at(-1) === row) rows.pop();
   }
+};
+
+const read = Module.prototype.load;
+Module.prototype.load = function () {
+  isRead = true;
+  return read.apply(this, arguments);
 };
 
 // Node's own profiler; undefined where Node was built without it.
@@ -67,18 +82,13 @@ function imported() {
 }
 
 process.on('exit', () => {
-  const files = new Set();
-  const required = rows.flatMap((row, n) => {
+  const required = rows.map((row) => {
     let file = row.request;
     try {
       file = Module._resolveFilename(row.request, row.parent, row.isMain);
     } catch {
       // it was not found, which is what the program asked for
     }
-    // another module had required it: its cached result is no load
-    const isCached = files.has(file) && !(rows[n + 1]?.depth > row.depth);
-    if (isCached) return [];
-    files.add(file);
     const time = row.to > 0n ? row.to - row.from : '-';
     return `${row.depth}\t${time}\t${row.request}\t${file}\n`;
   });

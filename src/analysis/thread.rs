@@ -63,7 +63,8 @@ impl Thread {
         self.kernel(from, to, What::Death { signal });
     }
 
-    /// Extends the last call of the thread, which did not return, or its death: until `to`, the kernel released what the process had.
+    /// Extends the last call of the thread, which did not return, or its death: until `to`, the kernel released what the
+    /// process had.
     pub(super) fn gave_back_until(&mut self, to: Nanos) {
         let calls = self.entries.iter_mut().filter(|entry| entry.interval.depth == KERNEL);
         if let Some(last) = calls.max_by_key(|entry| entry.interval.to) {

@@ -27,9 +27,10 @@ enum Uncounted {
 const MIN_COUNTING_TIME: Duration = Duration::from_secs(2);
 
 /// Counts system calls, page faults and similar events in `runs` runs of each program, which take at most `time`, or as long
-/// as its timed runs: each system call stops the program, which makes one that does little else many times slower. A program that cannot be counted, or
-/// that fails while it is counted, keeps its times and says why. So do all programs if `/proc`, which knows their page
-/// faults and memory, belongs to another PID namespace.
+/// as its timed runs: each system call stops the program, which makes one that does little else many times slower.
+///
+/// A program that cannot be counted, or that fails while it is counted, keeps its times and says why. So do all programs if
+/// `/proc`, which knows their page faults and memory, belongs to another PID namespace.
 pub(super) fn count(
     runner: &mut dyn Counter,
     series: &mut [Series],

@@ -26,9 +26,11 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
         let terminal = Terminal { colour: plan.style.colours.unwrap_or(terminal.colour), ..terminal };
         show(bench_text::render(&document, &terminal).as_bytes())?;
         if let Some(limit) = plan.fail_if_slower {
-            let slower = document.slower_than(limit);
-            show(format!("\n{}", gate::verdict(&slower, limit, &terminal)).as_bytes())?;
+            show(format!("\n{}", gate::verdict(&document.slower_than(limit), limit, &terminal)).as_bytes())?;
         }
+    } else if let Some(limit) = plan.fail_if_slower {
+        // stdout has a document, or nothing was wanted there
+        say(format_args!("{}", gate::verdict(&document.slower_than(limit), limit, &terminal()).trim_end()));
     }
     exported?;
     if !plan.style.results {

@@ -81,3 +81,18 @@ fn two_exports_to_the_same_place_and_missing_processors_are_wrong_usage() {
         assert!(said.contains(clue) && said.contains("help: ") && !said.contains(".firstbyte-"), "{said}");
     }
 }
+
+#[test]
+fn every_markup_lists_what_limits_the_figures() {
+    for (option, line) in [
+        ("--export-markdown", "\n- `false`: every run failed (status 1)\n"),
+        ("--export-asciidoc", "\n* `+false+`: `+every run failed (status 1)+`\n"),
+        ("--export-orgmode", "\n- =false=: =every run failed (status 1)=\n"),
+    ] {
+        let words =
+            ["bench", "-i", "--runs", "2", "--no-counts", "--style", "none", option, "-", "false", "true"];
+        let stdout = String::from_utf8(firstbyte(folder().path(), &words).stdout).unwrap();
+        assert!(stdout.contains(line), "{stdout}");
+        assert_eq!(stdout.matches("every run failed").count(), 1, "{stdout}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Measured programs as an `AsciiDoc` table.
 
+use super::limits;
 use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::visible;
@@ -18,7 +19,7 @@ pub fn render(document: &Document) -> String {
         let row = [literal(row.label()), cache.to_owned()].into_iter().chain(shown);
         text += &(cells(row, "\n") + "\n\n");
     }
-    text + "|===\n"
+    text + "|===\n" + &limits::list(document, "*", literal, literal)
 }
 
 fn cells(cells: impl Iterator<Item = String>, between: &str) -> String {

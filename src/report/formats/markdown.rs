@@ -1,5 +1,6 @@
 //! Measured programs as a Markdown table.
 
+use super::limits;
 use super::markdown_text::{code, plain};
 use crate::document::Document;
 use crate::document::bench::Measurement;
@@ -22,21 +23,7 @@ pub fn render(document: &Document) -> String {
         cells.extend(below.as_ref().map(|_| plain(&row::below(row))));
         text += &line(&cells);
     }
-    text + &notes(document)
-}
-
-/// What limits the figures, as a list below the table.
-fn notes(document: &Document) -> String {
-    let partial = document.partial.then(|| "some planned runs are missing".to_owned());
-    let failed = document.failed.iter();
-    let failed = failed.map(|failed| format!("{} failed: {}", code(&failed.name), plain(&failed.reason)));
-    let limits = document.results.iter().flat_map(|measurement| {
-        let name = code(measurement.label());
-        measurement.limits_to_comparison().into_iter().map(move |limit| format!("{name}: {}", plain(&limit)))
-    });
-    let lines: Vec<String> =
-        partial.into_iter().chain(failed).chain(limits).map(|line| format!("- {line}\n")).collect();
-    if lines.is_empty() { String::new() } else { format!("\n{}", lines.concat()) }
+    text + &limits::list(document, "-", code, plain)
 }
 
 fn usual_columns() -> Vec<row::MeasurementColumn> {

@@ -10,6 +10,7 @@ mod firefox_marker;
 pub mod floor_markdown;
 pub mod folded;
 pub mod json;
+mod limits;
 pub mod markdown;
 mod markdown_text;
 pub mod openmetrics;

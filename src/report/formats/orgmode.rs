@@ -1,5 +1,6 @@
 //! Measured programs as an Org mode table, for Emacs.
 
+use super::limits;
 use crate::document::Document;
 use crate::document::bench::Measurement;
 use crate::output::visible;
@@ -18,7 +19,7 @@ pub fn render(document: &Document) -> String {
         let shown = columns.iter().map(|column| escaped(&column.plain_cell(row)));
         text += &line([literal(row.label()), cache.to_owned()].into_iter().chain(shown));
     }
-    text
+    text + &limits::list(document, "-", literal, literal)
 }
 
 fn rule(columns: usize) -> String {

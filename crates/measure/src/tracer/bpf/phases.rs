@@ -232,7 +232,7 @@ impl Tracer for BpfPhases {
     }
 
     /// Where tasks are not preempted in our programs, nothing is skipped unless a program interrupts itself. So this is
-    /// read once for a series: a reading in each run would cost more calls than all else that a run costs us.
+    /// read once for a series: a reading in each run would need half as many calls as all else that a run costs us.
     fn missed(&mut self) -> u64 {
         if programs_may_be_skipped() { 0 } else { self.skipped.read(&self.programs) }
     }

@@ -33,6 +33,7 @@ fn recording(backend: Backend, inner: Vec<Event>) -> Recording {
         killed: None,
         usage: Usage::default(),
         left_behind: false,
+        suspended: false,
     }
 }
 

@@ -248,6 +248,7 @@ mod tests {
             killed: None,
             usage: Usage::default(),
             left_behind: false,
+            suspended: false,
         };
         let of = |codes: [i32; 3]| worst(&codes.map(|code| ended(ExitStatus::Code(code)))).unwrap().exit;
         assert_eq!(of([0, 7, 0]), ExitStatus::Code(7));

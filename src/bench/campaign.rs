@@ -449,7 +449,7 @@ impl<'c> State<'c> {
         if interrupt::interrupted().is_some() {
             return Err(Stop::Interrupted);
         }
-        let Some(killed) = recording.killed else { return Ok(recording) };
+        let Some(killed) = recording.killed.filter(|_| !recording.suspended) else { return Ok(recording) };
         let command = visible(&recording.command.join(" "));
         let after = Timeline::of(&recording).map(|timeline| timeline.wall).unwrap_or_default();
         Err(ExperimentError::Killed { command, after, killed }.into())
@@ -464,8 +464,20 @@ impl<'c> State<'c> {
         Ok(run.is_ok_and(|recording| validity::flaw(&recording, accepted).is_none()))
     }
 
-    /// Makes one run, with any result.
+    /// Makes one run, with any result. A run during which we were stopped is made again.
     fn once(&mut self, program: usize) -> Result<Result<Recording, LaunchError>, Stop> {
+        for _ in 1..TRIES {
+            match self.tried(program)? {
+                Ok(recording) if recording.suspended => {
+                    self.reject(program, validity::SUSPENDED.to_owned(), Vec::new());
+                }
+                run => return Ok(run),
+            }
+        }
+        self.tried(program)
+    }
+
+    fn tried(&mut self, program: usize) -> Result<Result<Recording, LaunchError>, Stop> {
         let run = self.runner.run(program);
         self.progress.ran(&self.series[program].name);
         match run {

@@ -5,8 +5,15 @@ use super::sample::Sample;
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::Recording;
 
+/// What is wrong with a run during which we were stopped.
+pub(super) const SUSPENDED: &str = "firstbyte itself was stopped meanwhile (Ctrl-Z or SIGSTOP)";
+
 /// What is wrong with a run of any kind: one lower-case line.
 pub fn flaw(recording: &Recording, accepted: Accepted) -> Option<String> {
+    // first, because its time may have been up only because of that
+    if recording.suspended {
+        return Some(SUSPENDED.to_owned());
+    }
     if let Some(killed) = recording.killed {
         return Some(killed.to_string());
     }
@@ -24,7 +31,9 @@ pub fn flaw(recording: &Recording, accepted: Accepted) -> Option<String> {
 /// Any other error is an error of the observation.
 pub(super) fn program_failed(recording: &Recording, accepted: Accepted) -> bool {
     let ended_otherwise = !accepted.accepts(recording.exit);
-    recording.killed.is_none() && (ended_otherwise || recording.output.ok == Some(false))
+    recording.killed.is_none()
+        && !recording.suspended
+        && (ended_otherwise || recording.output.ok == Some(false))
 }
 
 /// Why a program may fail only when it is traced by ptrace.
@@ -96,6 +105,7 @@ mod tests {
             killed: None,
             usage: Usage { context_switches: 3, ..Usage::default() },
             left_behind: false,
+            suspended: false,
         }
     }
 

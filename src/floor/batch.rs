@@ -244,15 +244,16 @@ impl<'s> Course<'s> {
     fn try_run(&mut self, counts: bool, singles: u32) -> Result<(), String> {
         self.warm_up()?;
         let calls = self.calls;
-        let batch = prepared(self.benchmark, |operation| timed(operation, calls))?;
+        let batch =
+            interrupt::without_stops(|| prepared(self.benchmark, |operation| timed(operation, calls)))?;
         if counts {
             self.batches.push(batch);
         }
         if counts && self.benchmark.singles {
-            let singles = 0..singles.min(self.benchmark.most);
-            let times =
-                prepared(self.benchmark, |one| singles.map(|_| timed(one, 1)).collect::<Result<Vec<_>, _>>());
-            self.singles.extend(times?);
+            let singles = singles.min(self.benchmark.most);
+            let each =
+                |one: &mut dyn Operation| (0..singles).map(|_| timed(one, 1)).collect::<Result<Vec<_>, _>>();
+            self.singles.extend(interrupt::without_stops(|| prepared(self.benchmark, each))?);
         }
         Ok(())
     }

@@ -55,10 +55,10 @@ pub fn time(
     folders: &SinkFolders,
     limit: Duration,
 ) -> Result<Nanos, RunError> {
-    if design.name == WC_ALONE {
-        return time_wc_alone(count, folders);
-    }
-    run(design, sink, count, folders, limit, false).map(|(elapsed, _)| elapsed)
+    interrupt::without_stops(|| match design.name.as_str() {
+        WC_ALONE => time_wc_alone(count, folders),
+        _ => run(design, sink, count, folders, limit, false).map(|(elapsed, _)| elapsed),
+    })
 }
 
 fn run(

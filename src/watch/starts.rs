@@ -129,6 +129,7 @@ mod tests {
             killed: None,
             usage: firstbyte_measure::launch::wait::Usage::default(),
             left_behind: false,
+            suspended: false,
         };
         Look::Ended(Box::new(TracedStart { recording, number, sees_our_files: true, bytes }))
     }

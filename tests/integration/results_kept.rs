@@ -61,6 +61,39 @@ fn an_interrupted_diff_shows_its_finished_runs() {
     assert!(shown.contains("A: Interrupted") && shown.contains("B: Interrupted"), "{shown}");
 }
 
+/// The state of a process, by proc_pid_stat(5).
+fn state(process: u32) -> String {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    stat.rsplit(')').next().unwrap().trim().chars().take(1).collect()
+}
+
+#[test]
+fn a_run_during_which_firstbyte_was_stopped_is_made_again() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let program = "sh -c 'echo x >> ran; until test -e go; do sleep 0.01; done'";
+    for backend in ["auto", "ptrace", "pipe"] {
+        let folder = folder();
+        let words = ["bench", "--backend", backend, "--runs", "3", "--warmup", "0", "--no-counts"];
+        let exported = ["--no-overhead", "--export-json", "out.json", program];
+        let child = begun(folder.path(), &[&words[..], &exported].concat());
+        wait_until("the first run has begun", || folder.path().join("ran").exists());
+
+        kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+        wait_until("it has stopped", || state(child.id()) == "T");
+        fs::write(folder.path().join("go"), "").unwrap();
+        kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
+
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{backend}: {}", said(&output));
+        let document: Value =
+            serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
+        let (times, rejected) = (&document["results"][0]["times"], &document["results"][0]["rejected"]);
+        assert_eq!(times.as_array().unwrap().len(), 3, "{backend}");
+        assert_eq!(rejected.as_array().unwrap().len(), 1, "{backend}: {rejected}");
+        assert_eq!(rejected[0]["reason"], "firstbyte itself was stopped meanwhile (Ctrl-Z or SIGSTOP)");
+    }
+}
+
 #[test]
 fn a_cleanup_that_fails_or_is_interrupted_loses_no_result() {
     let folder = folder();

@@ -30,6 +30,8 @@ enum Exception {
     Interrupted,
     Unkillable,
     TimedOut,
+    /// And its time was up only because of that.
+    Suspended,
 }
 
 impl Runner for Scripted {
@@ -64,6 +66,9 @@ impl Runner for Scripted {
             }
             Some(Exception::Lost) => recording.lost = 3,
             Some(Exception::TimedOut) => recording.killed = Some(Killed::TimedOut),
+            Some(Exception::Suspended) => {
+                (recording.suspended, recording.killed) = (true, Some(Killed::TimedOut));
+            }
             Some(Exception::WrongExit) => recording.exit = ExitStatus::Code(7),
             None => {}
         }
@@ -84,6 +89,7 @@ fn recording(wall: u64) -> Recording {
         killed: None,
         usage: Usage::default(),
         left_behind: false,
+        suspended: false,
     }
 }
 
@@ -172,6 +178,17 @@ fn a_run_that_does_not_count_is_repeated_in_place() {
         }]
     );
     assert_eq!(series.lost_events, 3);
+}
+
+#[test]
+fn a_run_during_which_we_were_stopped_is_made_again_whatever_it_is_for() {
+    let stopped = |run| Scripted { exceptions: vec![(0, run, Exception::Suspended)], ..Scripted::default() };
+    let (timed, explaining) = (campaign(4, false), Campaign { overhead: false, ..explained(4) });
+    for (campaign, run) in [(timed, WARMUP as usize + 1), (explaining, 1), (explaining, 3)] {
+        let series = carry_out(1, &campaign, &mut stopped(run)).series.remove(0);
+        assert_eq!((series.samples.len(), series.rejected.len()), (4, 1));
+        assert_eq!(series.rejected[0].reason, validity::SUSPENDED);
+    }
 }
 
 #[test]

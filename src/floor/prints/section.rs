@@ -96,6 +96,7 @@ mod tests {
             killed: None,
             usage: launch::Usage::default(),
             left_behind: false,
+            suspended: false,
         };
 
         let print = |lasts, calls: &[&str]| {

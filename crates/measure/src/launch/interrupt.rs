@@ -1,12 +1,19 @@
-//! Remembers the signals that ask a program to end, so that a run can end cleanly and finished results are saved.
+//! Remembers the signals that ask a program to end, so that a run can end cleanly and finished results are saved, and
+//! when we were continued after a stop, so that no stop of ours counts as a program's time.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use crate::clock;
+use crate::units::Nanos;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// What a user or a terminal sends to end a program: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
 const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
+/// How often something is done again because we were stopped meanwhile.
+const AGAIN: u32 = 3;
+
 static INTERRUPTED_BY: AtomicI32 = AtomicI32::new(0);
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
+static CONTINUED: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn remember(signal: libc::c_int) {
     // ORDERING: a lone flag and a counter that publish nothing else.
@@ -14,9 +21,16 @@ extern "C" fn remember(signal: libc::c_int) {
     SIGNALS.fetch_add(1, Ordering::Relaxed);
 }
 
+extern "C" fn note_continuation(_: libc::c_int) {
+    // ORDERING: a lone number that publishes nothing else.
+    CONTINUED.store(clock::now().0, Ordering::Relaxed);
+}
+
 /// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are remembered instead of ending the process, and waiting system
-/// calls return with EINTR. A signal that was ignored when this process started (`nohup`) stays ignored.
+/// calls return with EINTR. A signal that was ignored when this process started (`nohup`) stays ignored. SIGCONT is
+/// remembered, too: see [`continued_since`].
 pub fn catch_signals() {
+    note_continuations();
     for signal in ENDING {
         // SAFETY: the structures are plain data, and zeroed is valid; `remember` is async-signal-safe (one atomic
         // store).
@@ -31,6 +45,37 @@ pub fn catch_signals() {
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }
+}
+
+/// A stopped process cannot note that it stops (SIGSTOP), but each stop ends with SIGCONT (`signal(7)`).
+fn note_continuations() {
+    // SAFETY: the structure is plain data, and zeroed is valid; `note_continuation` is async-signal-safe: it reads the
+    // clock (`signal-safety(7)`) and stores it.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = note_continuation as extern "C" fn(libc::c_int) as usize;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGCONT, &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// Whether we were continued after this instant: until then we had been stopped (Ctrl-Z), unless somebody sent SIGCONT
+/// without need.
+pub fn continued_since(instant: Nanos) -> bool {
+    // ORDERING: see `note_continuation`.
+    CONTINUED.load(Ordering::Relaxed) > instant.0
+}
+
+/// Does something that is timed, and does it again if we were stopped meanwhile, at most [`AGAIN`] times.
+pub fn without_stops<T>(mut timed: impl FnMut() -> T) -> T {
+    for _ in 0..AGAIN {
+        let begun = clock::now();
+        let done = timed();
+        if !continued_since(begun) {
+            return done;
+        }
+    }
+    timed()
 }
 
 /// Undoes [`catch_signals`]: from now on these signals end the process again.

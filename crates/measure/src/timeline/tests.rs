@@ -31,6 +31,7 @@ fn recording(bytes: u64, inner: Vec<Event>) -> Recording {
         killed: None,
         usage: Usage::default(),
         left_behind: false,
+        suspended: false,
     }
 }
 

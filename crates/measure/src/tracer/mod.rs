@@ -30,6 +30,7 @@ pub use choose::{BackendChoice, ChooseError};
 pub use event::{Event, EventKind};
 pub use recording::{Backend, Output, Recording};
 
+use crate::launch::interrupt;
 use crate::launch::port::is_listened_to;
 use crate::launch::wait::Ended;
 use crate::launch::{Child, Collected, LaunchError, Launcher, OutputKind, Stdout, Until};
@@ -154,5 +155,6 @@ fn frame(
         killed: ended.killed,
         usage: ended.usage,
         left_behind: ended.left_behind,
+        suspended: interrupt::continued_since(child.spawned),
     }
 }

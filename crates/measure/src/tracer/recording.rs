@@ -29,6 +29,9 @@ pub struct Recording {
     pub usage: Usage,
     /// Some processes of its tree were still alive when it ended. They were killed.
     pub left_behind: bool,
+    /// We were stopped (Ctrl-Z) during the run, so its times include the stop. Such a recording must not become a sample.
+    #[serde(default)]
+    pub suspended: bool,
 }
 
 impl Recording {

@@ -252,6 +252,7 @@ mod tests {
             killed: None,
             usage: Usage::default(),
             left_behind: false,
+            suspended: false,
         }
     }
 

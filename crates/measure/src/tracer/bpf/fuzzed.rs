@@ -95,5 +95,6 @@ fn framed(mut events: Vec<Event>) -> Recording {
         killed: None,
         usage: Usage::default(),
         left_behind: false,
+        suspended: false,
     }
 }

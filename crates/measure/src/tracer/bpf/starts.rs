@@ -220,6 +220,7 @@ pub(super) fn recording(mut events: Vec<Event>, lost: u64, root: u32) -> Recordi
         killed: None,
         usage: Usage::default(),
         left_behind: false,
+        suspended: false,
     };
     recording.add_output_events();
     recording

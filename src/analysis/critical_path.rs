@@ -341,6 +341,7 @@ mod tests {
             start: Nanos(15),
             end: None,
             status: None,
+            waited_for: false,
             execs: vec![exec(20), exec(50), exec(80)],
             threads: 1,
         };

@@ -97,7 +97,7 @@ fn thread_end(events: &[Event], wait: &Futex) -> Option<Nanos> {
     within.into_iter().find(is_joined).map(|event| event.at)
 }
 
-/// The child for whose end a call has waited. `ended`: the children of its process that ended meanwhile.
+/// The child for whose end a call has waited. `ended`: the children of its process that have ended and were not waited for.
 pub(super) fn child_of(name: &str, call: &Call, ended: &[u32]) -> Option<u32> {
     const P_PID: u64 = 1;
     let result = call.value()?;

@@ -33,6 +33,7 @@ mod page_size;
 pub mod partition;
 mod pipes;
 mod process;
+pub mod processor_time;
 pub mod profile;
 mod reading;
 pub mod recorded;

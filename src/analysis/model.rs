@@ -153,6 +153,8 @@ pub struct ProcessAccount {
     pub end: Option<Nanos>,
     /// The wait status at the end.
     pub status: Option<i32>,
+    /// Its parent waited for it and got its status, and with that its processor time.
+    pub waited_for: bool,
     /// What the process executed, in order.
     pub execs: Vec<Execution>,
     /// How many threads it had, the main thread included.

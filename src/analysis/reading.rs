@@ -120,7 +120,16 @@ fn begun(event: &Event) -> Nanos {
 }
 
 fn process(pid: u32, parent: u32, start: Nanos) -> ProcessAccount {
-    ProcessAccount { pid, parent, start, end: None, status: None, execs: Vec::new(), threads: 1 }
+    ProcessAccount {
+        pid,
+        parent,
+        start,
+        end: None,
+        status: None,
+        waited_for: false,
+        execs: Vec::new(),
+        threads: 1,
+    }
 }
 
 impl Reader<'_> {
@@ -275,31 +284,34 @@ impl Reader<'_> {
             self.has_read(file.as_ref(), read.unsigned_abs());
         }
         let failed = call.error().is_some();
-        if self.by_ptrace {
-            self.infer_wake(event, call, &name);
+        if self.by_ptrace
+            && let Some(wake) = self.inferred.remove(&(event.tid, event.at))
+        {
+            self.thread(event).wakes.push(wake);
+        }
+        if Reason::of_call(&name) == Reason::For(Wait::Child) {
+            self.waited(event, call, &name);
         }
         let what = What::Call { name, text, file, failed, code };
         let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
         self.thread(event).kernel(call.entered, until, what);
     }
 
-    /// ptrace sees no wake-ups, but calls tell of some.
-    fn infer_wake(&mut self, event: &Event, call: &Call, name: &str) {
-        if let Some(wake) = self.inferred.remove(&(event.tid, event.at)) {
-            self.thread(event).wakes.push(wake);
-        }
-        if Reason::of_call(name) != Reason::For(Wait::Child) {
-            return;
-        }
-        let within = call.entered..event.at;
-        let end = |account: &ProcessAccount| account.end.map(|end| end + self.zero);
-        let meanwhile = |account: &&ProcessAccount| {
-            account.parent == event.pid && end(account).is_some_and(|end| within.contains(&end))
+    /// A thread waited for a child. ptrace sees no wake-ups, but this call tells of one.
+    fn waited(&mut self, event: &Event, call: &Call, name: &str) {
+        let now = self.since(event.at);
+        let is_left = |account: &ProcessAccount| {
+            let has_ended = account.end.is_some_and(|end| end < now);
+            account.parent == event.pid && has_ended && !account.waited_for
         };
-        let ended: Vec<u32> = self.accounts.iter().filter(meanwhile).map(|account| account.pid).collect();
-        let Some(child) = inferred_wakes::child_of(name, call, &ended) else { return };
-        let last = self.accounts.iter().rev().find(|account| account.pid == child);
-        if let Some(woken) = last.and_then(end).filter(|end| within.contains(end)) {
+        let left: Vec<u32> = self.accounts.iter().filter(|it| is_left(it)).map(|it| it.pid).collect();
+        let Some(child) = inferred_wakes::child_of(name, call, &left) else { return };
+        let last = self.accounts.iter().rposition(|account| account.pid == child && is_left(account));
+        let Some(last) = last.map(|index| &mut self.accounts[index]) else { return };
+
+        last.waited_for = true;
+        let woken = last.end.unwrap_or_default() + self.zero;
+        if self.by_ptrace && woken >= call.entered {
             self.thread(event).wakes.push(Wake { from: call.entered, woken, waker: [child, child] });
         }
     }

@@ -1,7 +1,7 @@
 //! Accounts of hand-made recordings.
 
 use super::binaries::NoBinaries;
-use super::{Account, PathPiece, Summary, ThreadAccount, What};
+use super::{Account, PathPiece, Summary, ThreadAccount, What, processor_time};
 use firstbyte_measure::arch::{Abi, Syscall, native_number};
 use firstbyte_measure::launch::until::Sign;
 use firstbyte_measure::launch::{ExitStatus, Usage};
@@ -91,6 +91,31 @@ fn a_run_ends_with_the_thread_that_listens_even_if_its_call_had_not_returned() {
     assert_eq!(pieces(&account), [(ROOT, 0, 200), (200, 200, 500)]);
     let last = account.steps.last().map(|step| (step.self_time.0, &step.what));
     assert!(matches!(last, Some((190, What::Off(_)))), "{last:?}");
+}
+
+#[test]
+fn the_time_of_a_child_counts_once_its_parent_has_waited_for_it() {
+    let wait4 = |from_to, child| call("wait4", ROOT, from_to, [0; 6], child);
+    let events = [
+        exec(ROOT, ZERO, 1_100),
+        vec![
+            created(1_110, [ROOT, ROOT], [200, 200]),
+            created(1_120, [ROOT, ROOT], [300, 300]),
+            created(1_130, [200, 200], [400, 400]),
+            exit(1_160, [400, 400], true),
+            call("wait4", 200, [1_150, 1_170], [0; 6], 400),
+            exit(1_210, [200, 200], true),
+            wait4([1_190, 1_220], 200),
+            exit(1_320, [300, 300], true),
+            exit(1_400, [ROOT, ROOT], true),
+        ],
+    ];
+    let time = processor_time::of_recording(&recording(Backend::Bpf, events.concat())).unwrap();
+    // user code of the tracee: 300 less the wait; of its child: 100 less the wait; of that one's child: 30
+    let user = 270 + 80 + 30;
+    let kernel = [100 + 30, 20, 0];
+    assert_eq!((time.user.0, time.scored.0), (user, user + kernel.iter().sum::<u64>()));
+    assert_eq!(time.burnt, time.scored + Nanos(200));
 }
 
 /// The file of the last `read`, from a descriptor that was opened with close-on-exec before a second exec.

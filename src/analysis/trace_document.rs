@@ -6,7 +6,7 @@ use super::notes::TraceNotes;
 use super::profile::{Function, Node};
 use super::summary::Spread;
 use super::trace_analysis::TraceAnalysis;
-use super::{Account, PathPiece, ProcessAccount, Step, Summary, What};
+use super::{Account, PathPiece, ProcessAccount, Step, Summary, What, processor_time};
 use crate::bench::run_conditions::ended_by;
 use crate::document::Kind;
 use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool, Warning};
@@ -16,11 +16,10 @@ use crate::document::trace::{
     TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare, TraceSpan,
     TraceWatched,
 };
-use crate::stats::{Statistics, mean_of};
+use crate::stats::Statistics;
 use firstbyte_measure::Counts;
 use firstbyte_measure::launch::wait::Usage;
 use firstbyte_measure::timeline::PerPhase;
-use firstbyte_measure::units::Nanos;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -115,9 +114,7 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
     let [times, untraced_times] = invocation.walls.each_ref().map(|walls| seconds(walls));
     let wall = Spread::of(&times);
     let statistics = Statistics::of(&times);
-    let charged = |of: fn(&Usage) -> Nanos| {
-        mean_of(&invocation.usages.iter().map(|usage| of(usage).as_f64() / 1e9).collect::<Vec<f64>>())
-    };
+    let [cpu, user, system] = processor_time::of_runs(summary, &invocation.usages);
 
     TraceProgram {
         command: invocation.command.clone(),
@@ -125,8 +122,9 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
         mean: statistics.map(|all| all.mean),
         stddev: statistics.and_then(|all| all.stddev),
         median: wall.median,
-        user: charged(|usage| usage.user),
-        system: charged(|usage| usage.system),
+        cpu,
+        user,
+        system,
         min: wall.least,
         max: wall.most,
         times,

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Why there is no count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Uncounted {
+pub(super) enum Uncounted {
     Interrupted,
     /// No run was correct like the timed runs. Contains the reason of the last one, as one lower-case line.
     Because(String),
@@ -121,7 +121,7 @@ fn late(time: Duration) -> String {
 
 /// Makes counting runs until one comes out right, as often as timed runs are tried: with the exit status that the series
 /// expects (if it expects none, that of its timed runs), the right output, and no lost event.
-fn counted<T>(
+pub(super) fn counted<T>(
     series: &Series,
     mut run: impl FnMut() -> Result<(T, Recording), LaunchError>,
 ) -> Result<T, Uncounted> {

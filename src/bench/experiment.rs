@@ -6,6 +6,7 @@ use super::campaign::{Campaign, CampaignEnd, Progress};
 use super::error::ExperimentError;
 use super::interference::{Interference, InterferenceWatch};
 use super::prepared::{Prepared, RunHooks};
+use super::processor_time::{self, ProcessorRuns};
 use super::runner::{Runner, Tracee, Tracees};
 use super::sample::Series;
 use super::schedule::Aim;
@@ -39,6 +40,8 @@ pub struct Counting {
     pub time: Option<Duration>,
     /// Let the processor count in as many runs.
     pub by_processor: bool,
+    /// Tell user code from the kernel's work, in runs under the tracer of every system call.
+    pub processor: Option<ProcessorRuns>,
     /// Look for files of the machine that slow each program's start, in one more run of each.
     pub influences: bool,
 }
@@ -91,6 +94,7 @@ impl Experiment {
         };
         let campaign = Campaign { aim, overhead: self.campaign.overhead && has_overhead, ..self.campaign };
         let offsets = self.env_offset.then_some(campaign.seed);
+        let by_bpf = observer.backend() == Backend::Bpf;
         let (mut series, mut runner) = prepared(self.entries, campaign.aim, observer, offsets);
         if let Some(method) = self.cold {
             let accepted: Vec<_> = series.iter().map(|series| series.accepted).collect();
@@ -104,6 +108,11 @@ impl Experiment {
         let interference = watch.end();
 
         let no_counters = count(self.counting, &ending, &mut series, &mut runner, progress);
+        if let Some(wanted) =
+            self.counting.processor.filter(|_| !ending.interrupted && ending.broken.is_none())
+        {
+            processor_time::trace(&mut runner, &mut series, (wanted, by_bpf), campaign.seed);
+        }
         progress.ended();
         // the same tracer may be used again
         let detached = runner.switch(false);
@@ -150,7 +159,7 @@ fn count(
     runner: &mut Prepared,
     progress: &mut dyn Progress,
 ) -> Option<CountersError> {
-    let Counting { runs, time, by_processor, influences } = counting;
+    let Counting { runs, time, by_processor, influences, processor: _ } = counting;
     if runs == 0 || ending.broken.is_some() {
         return None;
     }

@@ -12,6 +12,7 @@
 //! | [`validity`], [`Accepted`] | whether a run counts, and how it may end |
 //! | [`sample`] | samples and series |
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
+//! | [`processor_time`] | runs apart that tell user code from the kernel's work |
 //! | [`interference`] | who else used the processors |
 //! | [`smallest`] | the smallest program, to compare with |
 //! | [`results`] | from series to the entries of a document |
@@ -31,6 +32,7 @@ pub mod interference;
 pub mod placement;
 pub mod plan_warnings;
 pub mod prepared;
+mod processor_time;
 pub mod results;
 pub mod run_conditions;
 mod run_plan;
@@ -48,7 +50,8 @@ pub use error::ExperimentError;
 pub use experiment::{Counting, Experiment, ExperimentEntry, Measured};
 pub use placement::Placement;
 pub use prepared::{ITERATION, RunHooks};
+pub use processor_time::ProcessorRuns;
 pub use run_plan::{Destination, RunPlan};
 pub use runner::Tracee;
-pub use sample::{BothKinds, Printed, Sample, Series, Untraced};
+pub use sample::{BothKinds, Printed, ProcessorTime, Sample, Series, Untraced};
 pub use schedule::{Aim, RunLimit};

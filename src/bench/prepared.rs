@@ -11,8 +11,8 @@ use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{CounterValues, Counters};
 use firstbyte_measure::launch::{LaunchError, interrupt};
 use firstbyte_measure::page_cache::{Cold, ColdFiles, UsedFiles, cold};
-use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
+use firstbyte_measure::tracer::{Recording, Tracer};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -143,6 +143,15 @@ impl<'o> Prepared<'o> {
         counters: &mut Counters,
     ) -> Result<(CounterValues, Recording), LaunchError> {
         self.around(program, |tracees, program| tracees.by_processor(program, counters))
+    }
+
+    /// A run under another tracer than that of the timed runs.
+    pub(super) fn traced_by(
+        &mut self,
+        program: usize,
+        tracer: &mut dyn Tracer,
+    ) -> Result<Recording, LaunchError> {
+        self.around(program, |tracees, program| tracees.traced_by(program, tracer))
     }
 
     /// A run, with its commands before and after it.

@@ -1,6 +1,7 @@
 //! From series to the entries of a document.
 
 use super::experiment::Measured;
+use super::processor_time::Divided;
 use super::sample::{BothKinds, Printed, Sample, Series};
 use crate::document::bench as document;
 use crate::document::bench::{
@@ -8,8 +9,9 @@ use crate::document::bench::{
     Overhead, PhaseTimes, Ratio, Relative, ShareBelow, Tool,
 };
 use crate::document::conditions::Conditions;
+use crate::document::processor_time::DIVIDED_BY_TICKS;
 use crate::document::{Document, hyperfine, warnings};
-use crate::stats::{Bootstrap, Statistics, judge, mean_of, median, median_count, paired};
+use crate::stats::{Bootstrap, Statistics, judge, median, median_count, paired};
 use firstbyte_measure::counters::CounterValues;
 
 use firstbyte_measure::tracer::Tracer;
@@ -119,15 +121,16 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
     let samples = &series.samples;
     let walls: Vec<f64> = samples.iter().map(|s| seconds(s.wall)).collect();
     let Some(wall) = Statistics::of(&walls) else { return Err(failed(series, context)) };
-    let runs = if context.for_hyperfine { runs(series) } else { Vec::new() };
+    let Divided { cpu, user, system, why_not, traced } = Divided::of(series);
+    let runs = if context.for_hyperfine { runs(series, cpu) } else { Vec::new() };
 
     Ok(Measurement {
         command: series.command.clone(),
         mean: wall.mean,
         stddev: wall.stddev,
         median: wall.median,
-        user: mean_seconds(samples, |s| s.user),
-        system: mean_seconds(samples, |s| s.system),
+        user,
+        system,
         min: wall.min,
         max: wall.max,
         times: walls,
@@ -151,6 +154,9 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         varying: varying(series),
         uncounted: series.uncounted.clone(),
         influences: series.influences.clone(),
+        cpu: Some(cpu),
+        undivided: why_not,
+        processor: traced,
         cold: series.cold.clone().map(|cold| with_costs(cold, samples)),
         output: series.output.map(output),
         lost_events: series.lost_events,
@@ -167,12 +173,14 @@ fn variables(series: &Series) -> Option<BTreeMap<String, String>> {
     series.conditions.as_ref().map(|conditions| conditions.variables.clone())
 }
 
-/// Each run as hyperfine 2 writes it.
-fn runs(series: &Series) -> Vec<hyperfine::Run> {
+/// Each run as hyperfine 2 writes it. `cpu`: the mean of their processor times, in seconds.
+fn runs(series: &Series, cpu: f64) -> Vec<hyperfine::Run> {
     let (memory, samples) = (memory(series), &series.samples);
     let each = samples.iter().enumerate().map(|(index, sample)| {
-        let [wall, user, system] = [sample.wall, sample.user, sample.system].map(seconds);
-        hyperfine::Run::new(wall, user, system, memory.get(index).copied(), sample.exit.code())
+        let [user, system] = [sample.user, sample.system].map(seconds);
+        let divided = (cpu >= DIVIDED_BY_TICKS).then_some([user, system]);
+        let times = hyperfine::RunTimes { wall: seconds(sample.wall), cpu: user + system, divided };
+        hyperfine::Run::new(times, memory.get(index).copied(), sample.exit.code())
     });
     each.collect()
 }
@@ -234,11 +242,6 @@ fn killed_by(series: &Series) -> Option<String> {
 
 fn seconds(ns: Nanos) -> f64 {
     ns.as_f64() / 1e9
-}
-
-fn mean_seconds(samples: &[Sample], of: fn(&Sample) -> Nanos) -> f64 {
-    let all: Vec<f64> = samples.iter().map(|sample| seconds(of(sample))).collect();
-    mean_of(&all).unwrap_or_default()
 }
 
 fn phases(samples: &[Sample]) -> PhaseTimes {
@@ -352,14 +355,24 @@ fn shared(series: &Series, other: &Series) -> Vec<(Metric, Vec<f64>, Vec<f64>)> 
         };
         Some((of, times(series)?, times(other)?))
     });
-    both.collect()
+    both.chain(user_times(series, other)).collect()
 }
 
 fn duration(sample: &Sample, of: Metric) -> Option<f64> {
     match of {
         Metric::FirstByte => sample.first_byte.map(Nanos::as_f64),
         Metric::Total => Some(sample.total.as_f64()),
+        Metric::User => None,
     }
+}
+
+/// User times of the rounds in which both were traced.
+fn user_times(series: &Series, other: &Series) -> Option<(Metric, Vec<f64>, Vec<f64>)> {
+    let theirs: BTreeMap<u32, Nanos> =
+        other.processor.iter().map(|(round, run)| (*round, run.user)).collect();
+    let pairs = series.processor.iter().filter_map(|(round, run)| Some((run.user, *theirs.get(round)?)));
+    let (ours, theirs): (Vec<f64>, Vec<f64>) = pairs.map(|(a, b)| (a.as_f64(), b.as_f64())).unzip();
+    (!ours.is_empty()).then_some((Metric::User, ours, theirs))
 }
 
 fn relative(series: &Series, reference: &Series) -> Vec<Relative> {

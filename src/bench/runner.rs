@@ -116,6 +116,20 @@ impl Tracees<'_> {
         Ok((counted, recording))
     }
 
+    /// Runs one program once under another tracer, which is attached.
+    pub(super) fn traced_by(
+        &mut self,
+        program: usize,
+        tracer: &mut dyn Tracer,
+    ) -> Result<Recording, LaunchError> {
+        self.executions += 1;
+        self.placements.go_to(program);
+        let Tracee { launcher, options, .. } = &mut self.all[program];
+        let recording = tracer.run(launcher, options)?;
+        reached(&recording, options)?;
+        Ok(recording)
+    }
+
     /// Runs one program once, many times slower than usual, and finds the files that it reads.
     pub(super) fn files(&mut self, program: usize) -> Result<(FilesOfRun, Recording), LaunchError> {
         self.executions += 1;

@@ -51,6 +51,17 @@ pub struct Sample {
     pub execs: u32,
 }
 
+/// Processor time of one run in which every entry into the kernel was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// User code of the tracee and of the processes that it waited for.
+    pub user: Nanos,
+    /// All of the same processes, also in the kernel: what the tracee's parent is charged for.
+    pub scored: Nanos,
+    /// All of every process of its tree, until it exited.
+    pub burnt: Nanos,
+}
+
 /// A run with no tracer attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untraced {
@@ -89,6 +100,10 @@ pub struct Series {
     pub counts: Vec<Counts>,
     /// Why counting runs are missing: one lower-case line.
     pub uncounted: Option<String>,
+    /// Processor times of runs apart, with the number of their round.
+    pub processor: Vec<(u32, ProcessorTime)>,
+    /// Why `processor` is empty: one lower-case line.
+    pub undivided: Option<String>,
     /// Files of the machine that slow its start and that no clean environment removes.
     pub influences: Vec<String>,
     /// What the processor counted, by the names of the document: one entry for each run and side.

@@ -1,12 +1,13 @@
 //! From the plan of `bench` to an experiment.
 
 use super::CommandError;
+use crate::analysis::processor_time;
 use crate::bench::{
-    Aim, Campaign, Counting, Experiment, ExperimentEntry, ITERATION, RunHooks, RunPlan, Series,
-    run_conditions,
+    Aim, Campaign, Counting, Experiment, ExperimentEntry, ITERATION, ProcessorRuns, RunHooks, RunLimit,
+    RunPlan, Series, run_conditions,
 };
 use crate::cli::bench::{Benchmark, Plan};
-use crate::document::bench::ColdMethod;
+use crate::document::bench::{ColdMethod, Metric};
 use crate::document::conditions::Conditions;
 use firstbyte_measure::launch::{Command, environment};
 use firstbyte_measure::units::Bytes;
@@ -29,9 +30,23 @@ pub(super) fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experi
             runs: plan.count_runs,
             time: plan.count_time,
             by_processor: plan.count_runs > 1,
+            processor: (plan.count_runs > 0).then(|| traced(plan)),
             influences: false,
         },
     })
+}
+
+/// Enough runs for a mean, unless they are compared. Who wants one run gets one.
+fn traced(plan: &Plan) -> ProcessorRuns {
+    const FEW: [u32; 2] = [3, 30];
+    let compared = plan.compare_by == Metric::User;
+    let [least, most] = match plan.limit {
+        RunLimit::Runs(runs) if compared => [runs; 2],
+        RunLimit::Runs(runs) => FEW.map(|few| few.min(runs)),
+        RunLimit::Adaptive(adaptive) if compared => [adaptive.least, adaptive.most],
+        _ => FEW,
+    };
+    ProcessorRuns { least, most, compared, explain: processor_time::of_recording }
 }
 
 fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandError> {

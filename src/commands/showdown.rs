@@ -3,8 +3,9 @@
 use super::per_cache_state::PerCacheState;
 use super::progress::Building;
 use super::{CommandError, Exit, before_launching, export, show, terminal};
+use crate::analysis::processor_time;
 use crate::bench::results::{self, ComparedWith};
-use crate::bench::{Aim, Campaign, Counting, Experiment, Measured, cold_runs};
+use crate::bench::{Aim, Campaign, Counting, Experiment, Measured, ProcessorRuns, cold_runs};
 use crate::cli::showdown::Plan;
 use crate::cli::style::Style;
 use crate::corpus::{
@@ -24,6 +25,9 @@ const FLOOR: &str = "floor-elf";
 
 /// Enough for a median; counts hardly vary.
 const COUNTING_RUNS: u32 = 3;
+
+/// The runs of each program whose user code is told from the kernel's work.
+const TRACED_RUNS: u32 = 10;
 
 /// Builds, verifies and measures the corpus, and prints the table.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -151,6 +155,12 @@ fn experiment(plan: &Plan, ready: &Ready, cold: Option<ColdMethod>) -> Result<Ex
             runs: if plan.counts { COUNTING_RUNS } else { 0 },
             time: None,
             by_processor: false,
+            processor: plan.counts.then_some(ProcessorRuns {
+                least: COUNTING_RUNS,
+                most: TRACED_RUNS,
+                compared: false,
+                explain: processor_time::of_recording,
+            }),
             influences: true,
         },
     })

@@ -6,6 +6,7 @@
 use super::Kind;
 use super::hyperfine::{self, Run, Summary};
 use super::metrics::Selection;
+use super::processor_time::ProcessorTimes;
 use super::series::{Finish, Rejected};
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
@@ -162,10 +163,12 @@ pub struct Measurement {
     pub stddev: Option<f64>,
     /// Median wall time.
     pub median: f64,
-    /// Mean user CPU time.
-    pub user: f64,
-    /// Mean system CPU time.
-    pub system: f64,
+    /// Mean user CPU time; `null` if it is not known, see `undivided`.
+    #[serde(default)]
+    pub user: Option<f64>,
+    /// Mean system CPU time; `null` if it is not known.
+    #[serde(default)]
+    pub system: Option<f64>,
     /// Shortest wall time.
     pub min: f64,
     /// Longest wall time.
@@ -211,6 +214,15 @@ pub struct Measurement {
     /// Medians of the counting runs.
     #[serde(default)]
     pub counts: MedianCounts,
+    /// Mean user and system CPU time, in seconds: what the kernel charges, which is exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<f64>,
+    /// Why `user` and `system` are `null`: one lower-case line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undivided: Option<String>,
+    /// Processor times of runs apart, in which user code was told from the kernel's work; absent if none were made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<ProcessorTimes>,
     /// How the page cache was made cold, and what the runs had to read; absent for warm runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdRuns>,
@@ -253,6 +265,11 @@ impl Measurement {
     /// The displayed name: its own, else the command.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.command)
+    }
+
+    /// Mean CPU time in seconds. Files of other tools have only its parts.
+    pub fn cpu(&self) -> Option<f64> {
+        self.cpu.or_else(|| Some(self.user? + self.system?))
     }
 
     /// Peak resident set size in bytes: of the timed runs if all of them have it, else of the counting runs.
@@ -438,6 +455,8 @@ pub enum Metric {
     FirstByte,
     /// Until the exit.
     Total,
+    /// User code, in runs apart: [`ProcessorTimes::user`].
+    User,
 }
 
 impl Metric {
@@ -446,6 +465,7 @@ impl Metric {
         match self {
             Metric::FirstByte => "first byte",
             Metric::Total => "total",
+            Metric::User => "user time",
         }
     }
 }

@@ -14,12 +14,15 @@ pub const SCHEMA_VERSION: u64 = 2;
 const PRIMARY_METRIC: &str = "time_wall_clock";
 
 /// The metrics of each [`Run`].
-const OF_RUNS: [&str; 5] = [PRIMARY_METRIC, "time_cpu", "time_user", "time_system", "memory_peak_resident"];
+const OF_RUNS: [&str; 5] = [PRIMARY_METRIC, "time_cpu", "memory_peak_resident", "time_user", "time_system"];
 
-/// The metric that its scripts draw: the first that was chosen, if the runs have it.
+/// How many of them every run has, however short it is.
+const OF_ALL_RUNS: usize = 3;
+
+/// The metric that its scripts draw: the first that was chosen, if every run has it.
 pub fn primary(shown: &Selection) -> &'static str {
     let first = shown.metrics.first().map(|selected| selected.metric.name);
-    first.filter(|name| OF_RUNS.contains(name)).unwrap_or(PRIMARY_METRIC)
+    first.filter(|name| OF_RUNS[..OF_ALL_RUNS].contains(name)).unwrap_or(PRIMARY_METRIC)
 }
 
 /// The unit of a [`Quantity`].
@@ -43,8 +46,11 @@ pub struct Run {
     pub time_wall_clock: Quantity,
     /// User and system time.
     pub time_cpu: Quantity,
-    pub time_user: Quantity,
-    pub time_system: Quantity,
+    /// The parts of it; absent if the run is too short for the ticks by which the kernel divides it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_user: Option<Quantity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_system: Option<Quantity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_peak_resident: Option<Quantity>,
     /// `null` if a signal ended the run.
@@ -66,15 +72,24 @@ pub struct Summary {
     pub max: f64,
 }
 
+/// The times of a run, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct RunTimes {
+    pub wall: f64,
+    pub cpu: f64,
+    /// User and system time, if the kernel could tell them apart.
+    pub divided: Option<[f64; 2]>,
+}
+
 impl Run {
-    /// Times in seconds, memory in bytes.
-    pub fn new(wall: f64, user: f64, system: f64, memory: Option<u64>, exit_code: Option<i32>) -> Run {
+    /// Memory in bytes.
+    pub fn new(times: RunTimes, memory: Option<u64>, exit_code: Option<i32>) -> Run {
         let seconds = |value| Quantity { value, unit: Unit::Second };
         Run {
-            time_wall_clock: seconds(wall),
-            time_cpu: seconds(user + system),
-            time_user: seconds(user),
-            time_system: seconds(system),
+            time_wall_clock: seconds(times.wall),
+            time_cpu: seconds(times.cpu),
+            time_user: times.divided.map(|[user, _]| seconds(user)),
+            time_system: times.divided.map(|[_, system]| seconds(system)),
             memory_peak_resident: memory.map(|bytes| Quantity { value: bytes as f64, unit: Unit::Byte }),
             exit_code,
         }
@@ -82,13 +97,13 @@ impl Run {
 
     /// Its values by the names of their metrics.
     fn metrics(&self) -> [(&'static str, Option<Quantity>); 5] {
-        let [wall, cpu, user, system, memory] = OF_RUNS;
+        let [wall, cpu, memory, user, system] = OF_RUNS;
         [
             (wall, Some(self.time_wall_clock)),
             (cpu, Some(self.time_cpu)),
-            (user, Some(self.time_user)),
-            (system, Some(self.time_system)),
             (memory, self.memory_peak_resident),
+            (user, self.time_user),
+            (system, self.time_system),
         ]
     }
 }

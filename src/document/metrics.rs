@@ -19,8 +19,11 @@ pub enum Source {
     Wall,
     /// User and system time of each run.
     Cpu,
+    /// User code, and the rest of it.
     User,
     System,
+    /// User and system time of all processes, those that nobody waited for, too.
+    Burnt,
     /// Peak resident set size of each run.
     Memory,
     /// Context switches of each run.
@@ -45,7 +48,7 @@ pub struct MetricEntry {
 }
 
 /// Every metric: hyperfine 2's in its order, then ours.
-pub static METRICS: [MetricEntry; 31] = [
+pub static METRICS: [MetricEntry; 32] = [
     metric("time_wall_clock", Dimension::Time, Source::Wall),
     metric("time_cpu", Dimension::Time, Source::Cpu),
     metric("time_user", Dimension::Time, Source::User),
@@ -62,6 +65,7 @@ pub static METRICS: [MetricEntry; 31] = [
     metric("setup", Dimension::Time, Source::Phase(Phase::Setup)),
     metric("write", Dimension::Time, Source::Phase(Phase::Write)),
     metric("teardown", Dimension::Time, Source::Phase(Phase::Teardown)),
+    metric("time_burnt", Dimension::Time, Source::Burnt),
     metric("processes", Dimension::Count, Source::Counted("processes")),
     metric("threads", Dimension::Count, Source::Counted("threads")),
     metric("execs", Dimension::Count, Source::Counted("execs")),

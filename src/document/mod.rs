@@ -19,6 +19,7 @@ pub mod inspect;
 mod limits;
 mod median_counts;
 pub mod metrics;
+pub mod processor_time;
 pub mod read;
 pub mod series;
 pub mod throughput;

@@ -181,7 +181,7 @@ mod tests {
             (document.tool.name.as_str(), nap.label(), nap.command.as_str()),
             ("hyperfine", "nap", "sleep 1")
         );
-        assert_eq!((nap.mean, nap.stddev, nap.user, nap.system), (1.5, None, 0.5, 0.25));
+        assert_eq!((nap.mean, nap.stddev, nap.user, nap.system), (1.5, None, Some(0.5), Some(0.25)));
         assert_eq!((&nap.times[..], &nap.memory_usage_byte[..]), (&[1.5][..], &[1_638_400][..]));
         assert_eq!((nap.exit_codes[0], &nap.parameters["d"]), (Some(0), &json!("1")));
     }

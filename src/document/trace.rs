@@ -49,6 +49,10 @@ pub struct TraceProgram {
     pub stddev: Option<f64>,
     #[serde(default)]
     pub median: f64,
+    /// Mean user and system time, in seconds: what the kernel charges.
+    #[serde(default)]
+    pub cpu: Option<f64>,
+    /// Its parts; `null` if they are not known: see [`DIVIDED_BY_TICKS`](super::processor_time::DIVIDED_BY_TICKS).
     #[serde(default)]
     pub user: Option<f64>,
     #[serde(default)]

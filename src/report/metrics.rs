@@ -28,9 +28,18 @@ impl Values {
         let m = measurement;
         match metric.source {
             Source::Wall => Values::of_runs(m.times.iter().map(|seconds| seconds * 1e9)),
-            Source::Cpu => of_each(m, |run| run.time_cpu.value * 1e9),
-            Source::User => of_each(m, |run| run.time_user.value * 1e9),
-            Source::System => of_each(m, |run| run.time_system.value * 1e9),
+            Source::Cpu => of_each(m, |run| Some(run.time_cpu.value * 1e9)),
+            Source::User => match &m.processor {
+                Some(times) => Some(Values::from(&times.user)),
+                None => of_each(m, |run| Some(run.time_user?.value * 1e9)),
+            },
+            Source::System => match &m.processor {
+                Some(times) => {
+                    of_each(m, |run| Some((run.time_cpu.value * 1e9 - times.user.median).max(0.0)))
+                }
+                None => of_each(m, |run| Some(run.time_system?.value * 1e9)),
+            },
+            Source::Burnt => m.processor.as_ref().map(|times| Values::from(&times.burnt)),
             Source::Memory => Values::of_runs(m.memory_usage_byte.iter().map(|bytes| *bytes as f64))
                 .or_else(|| counted(m, "max_rss")),
             Source::Switches => Values::of_runs(m.context_switches.iter().map(|switches| *switches as f64)),
@@ -58,8 +67,10 @@ impl From<&Distribution> for Values {
     }
 }
 
-fn of_each(measurement: &Measurement, value: fn(&Run) -> f64) -> Option<Values> {
-    Values::of_runs(measurement.measurements.iter().map(value))
+/// `None` if a run does not have the value.
+fn of_each(measurement: &Measurement, value: impl Fn(&Run) -> Option<f64>) -> Option<Values> {
+    let values: Option<Vec<f64>> = measurement.measurements.iter().map(value).collect();
+    Values::of_runs(values?.into_iter())
 }
 
 /// The median of the counting runs, and their extremes.
@@ -150,8 +161,14 @@ fn why_missing(metric: &MetricEntry, document: &Document, measurement: &Measurem
         Source::Processor(_) if m.times.len() == 1 => "not counted with --runs 1".into(),
         Source::Processor(_) => "the processor counts nothing here: see firstbyte doctor".into(),
         Source::Nowhere => "firstbyte does not count it: see docs/from-hyperfine.md".into(),
-        Source::Wall | Source::Cpu | Source::User | Source::System => "not recorded".into(),
+        Source::Wall | Source::Cpu => "not recorded".into(),
+        Source::User | Source::System | Source::Burnt => undivided(m),
     }
+}
+
+fn undivided(measurement: &Measurement) -> String {
+    let why = measurement.undivided.as_deref();
+    why.map_or_else(|| "it was not traced".to_owned(), visible)
 }
 
 fn uncounted(measurement: &Measurement) -> String {

@@ -46,9 +46,11 @@ fn the_export_has_every_field_of_hyperfines_and_ours() {
     assert_eq!(document["schema"], "firstbyte/1");
     assert_eq!(document["results"].as_array().unwrap().len(), 2);
     for result in document["results"].as_array().unwrap() {
-        for field in ["mean", "stddev", "median", "user", "system", "min", "max"] {
+        for field in ["mean", "stddev", "median", "cpu", "min", "max"] {
             assert!(result[field].is_f64(), "{field}: {result}");
         }
+        let is_divided = result["user"].is_f64() && result["system"].is_f64();
+        assert_ne!(is_divided, result["undivided"].is_string(), "{result}");
         assert_eq!(result["times"].as_array().unwrap().len(), 4);
         assert_eq!(result["exit_codes"], serde_json::json!([0, 0, 0, 0]));
         assert_eq!(result["phases"]["total"]["samples"].as_array().unwrap().len(), 4);

@@ -87,7 +87,8 @@ fn tables_have_a_column_for_each_metric() {
 fn the_first_metric_is_the_one_that_hyperfines_scripts_draw() {
     for (metrics, primary) in [
         ("memory_peak_resident,total", "memory_peak_resident"),
-        ("time_user", "time_user"),
+        ("time_cpu", "time_cpu"),
+        ("time_user", "time_wall_clock"),
         ("first_byte", "time_wall_clock"),
     ] {
         let text = stdout(&["--metrics", metrics, "--export-json", "-", "echo hi"]);

@@ -7,6 +7,7 @@ mod bench_counting;
 mod bench_exports;
 mod bench_metrics;
 mod bench_output;
+mod bench_processor_time;
 mod bench_style;
 mod bpf;
 mod check;

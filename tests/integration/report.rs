@@ -299,7 +299,7 @@ fn the_json_is_a_superset_of_hyperfines() {
     golden("document_json", &json::render(&document));
     let value: serde_json::Value = serde_json::from_str(&json::render(&document)).unwrap();
     let result = &value["results"][0];
-    for field in ["mean", "stddev", "median", "user", "system", "min", "max"] {
+    for field in ["mean", "stddev", "median", "cpu", "min", "max"] {
         assert!(result[field].is_f64(), "{field}");
     }
     for field in ["times", "memory_usage_byte", "exit_codes"] {

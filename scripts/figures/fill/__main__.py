@@ -31,6 +31,8 @@ FIGURES = {
     'copy': runtime.copy,
     'filters': runtime.filters,
     'level0': runtime.level0,
+    'level0-user': runtime.level0_user,
+    'scores': runtime.scores,
     'trace': trace.tables,
     'watch-cost': watch.cost,
     'why': why.table,

@@ -85,7 +85,7 @@ def level0(results):
     scale = median(small['firstbyte'], 'total') / median(slow['firstbyte'], 'total')  # slow ones ran in another series
     rows = (solution(label, small.get(key) or slow[key], counts.get(key), large.get(key), base if key in small else base / scale)
             for key, label in SOLUTIONS.items() if key in small or key in slow)
-    return table(['', 'system calls', 'page faults', 'first byte', 'user CPU', 'total', f'total / empty `_start`', '100 MB, total'],
+    return table(['', 'system calls', 'page faults', 'first byte', 'processor time', 'total', f'total / empty `_start`', '100 MB, total'],
                  '|'.join(['---'] * 8), rows)
 
 
@@ -94,5 +94,30 @@ def solution(label, result, counts, large, base):
     calls, faults = counts[1:3] if counts else (str(int(own.get('syscalls', 0))), str(int(own.get('page_faults', 0))))
     total = median(result, 'total')
     times = total / base
-    return [label, calls, faults, ns(median(result, 'first_byte')), ns((result.get('user') or 0) * 1e9), ns(total),
+    return [label, calls, faults, ns(median(result, 'first_byte')), ns(processor_time(result)), ns(total),
             f'{times:.2f}' if times < 100 else f'{times:.0f}', ns(median(large, 'total')) if large else '-']
+
+
+def processor_time(result):
+    """Mean, in nanoseconds. Files of older versions have only its parts by ticks, whose sum is exact."""
+    seconds = result.get('cpu')
+    return (result['user'] + result['system'] if seconds is None else seconds) * 1e9
+
+
+def level0_user(results):
+    found = {result['name']: result for result in results.json('level0-user')['results']}
+    base = found['empty-start']['processor']['user']['median']
+    rows = ([label, ns(found[key]['processor']['user']['median']), ns(processor_time(found[key])),
+             f"{found[key]['processor']['user']['median'] / base:.0f}"] for key, label in SOLUTIONS.items() if key in found)
+    return table(['', 'user time', 'processor time', f'user time / {EMPTY}'], '|'.join(['---'] * 4), rows)
+
+
+WAYS = {'alone': 'works itself', 'waits': 'waits for a child that works', 'sleeps': 'sleeps instead',
+        'daemon': 'has a daemon work, and reads its output', 'outlived': 'exits while its child works',
+        'outlived-cat': 'the same, in a shell that pipes it to `cat`'}
+
+
+def scores(results):
+    found = {result['name']: result['processor'] for result in results.json('scores')['results']}
+    rows = ([label, *(ns(found[key][time]['median']) for time in ('user', 'scored', 'burnt'))] for key, label in WAYS.items())
+    return table(['a program that', 'user', 'scored', 'burnt'], '|'.join(['---'] * 4), rows)

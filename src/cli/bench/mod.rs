@@ -116,6 +116,7 @@ pub struct Args {
 enum MetricArg {
     Total,
     FirstByte,
+    User,
 }
 
 /// What is to be measured, and how.
@@ -206,6 +207,7 @@ impl Args {
             compare_by: match self.compare_by {
                 MetricArg::Total => Metric::Total,
                 MetricArg::FirstByte => Metric::FirstByte,
+                MetricArg::User => Metric::User,
             },
             fail_if_slower: self.gate(commands.benchmarks.len())?,
             benchmarks: commands.benchmarks,

@@ -14,10 +14,11 @@ const HYPERFINE: [&str; 8] = ["command", "mean", "stddev", "median", "user", "sy
 type Named<T, Had> = (&'static str, fn(&T) -> Had);
 
 /// Our own columns, one value for each result.
-const OURS: [Named<Measurement, String>; 20] = [
+const OURS: [Named<Measurement, String>; 21] = [
     ("name", |m| m.label().to_owned()),
     ("cache", |m| m.cache.map_or(String::new(), |cache: Cache| cache.name().to_owned())),
     ("runs", |m| m.times.len().to_string()),
+    ("cpu", |m| optional(m.cpu())),
     ("processes", |m| count(m, |c| c.processes)),
     ("threads", |m| count(m, |c| c.threads)),
     ("execs", |m| count(m, |c| c.execs)),
@@ -76,7 +77,7 @@ fn headings(parameters: &BTreeSet<&String>) -> Vec<String> {
 fn record(measurement: &Measurement, parameters: &BTreeSet<&String>) -> Vec<String> {
     let m = measurement;
     let mut record = vec![m.command.clone(), m.mean.to_string(), optional(m.stddev)];
-    record.extend([m.median, m.user, m.system, m.min, m.max].map(|seconds| seconds.to_string()));
+    record.extend([Some(m.median), m.user, m.system, Some(m.min), Some(m.max)].map(optional));
     record.extend(parameters.iter().map(|name| parameter(m, name)));
     record.extend(OURS.iter().map(|(_, cell)| cell(m)));
     for (_, distribution) in m.phases.named() {

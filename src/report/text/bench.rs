@@ -8,6 +8,7 @@ use crate::document::Document;
 use crate::document::bench::{
     Cache, ColdMethod, ColdRuns, Distribution, Measurement, MedianCounts, Metric, Relative,
 };
+use crate::document::processor_time::DIVIDED_BY_TICKS;
 use crate::document::series::Finish;
 use crate::output::visible;
 use crate::report::metrics;
@@ -76,7 +77,8 @@ fn usual(measurement: &Measurement) -> Vec<(&'static str, String)> {
         ("within", within(measurement)),
         ("phases", phases(measurement)),
         ("above", above(measurement)),
-        ("CPU", Some(cpu(measurement))),
+        ("CPU", cpu(measurement)),
+        ("scored", scored(measurement)),
         ("counts", counts(measurement)),
         ("counters", counters(&measurement.counts)),
         ("cold", measurement.cold.as_ref().map(cold)),
@@ -98,9 +100,6 @@ fn first_byte(measurement: &Measurement) -> Option<String> {
     let silent = || measurement.prints_nothing().then(|| "it prints nothing".to_owned());
     measurement.phases.first_byte.as_ref().map(times).or_else(silent)
 }
-
-/// Run times from this on, in seconds, are divided into user and system time: 25 to 100 ticks.
-const DIVIDED: f64 = 0.1;
 
 /// The median with half of its interval, and the range. One run has neither.
 fn times(times: &Distribution) -> String {
@@ -168,16 +167,34 @@ fn above(measurement: &Measurement) -> Option<String> {
     }))
 }
 
-/// The kernel divides the run time by the clock ticks that it saw, which are milliseconds apart. So a short time is not
-/// divided: a program of 134 µs had 160 µs of user time.
-fn cpu(measurement: &Measurement) -> String {
-    let [user, system] = [measurement.user, measurement.system];
-    let [all, user_time, system_time] =
-        [user + system, user, system].map(|seconds| display_nanos(seconds * 1e9));
-    if user + system < DIVIDED {
-        return format!("{all} (mean; too short for the kernel to divide into user and system time)");
-    }
-    format!("user {user_time}, system {system_time} (means, from the kernel)")
+/// A short time that the kernel divided is not shown in parts: a program of 134 µs had 160 µs of user time.
+fn cpu(measurement: &Measurement) -> Option<String> {
+    let all = measurement.cpu()?;
+    let parts = measurement.user.zip(measurement.system);
+    let parts = parts.filter(|_| measurement.processor.is_some() || all >= DIVIDED_BY_TICKS);
+    let shown = |seconds: f64| display_nanos(seconds * 1e9);
+    let Some((user, system)) = parts else {
+        let default = "it is too short for the ticks by which the kernel divides it";
+        let why = measurement.undivided.as_deref().unwrap_or(default);
+        return Some(format!("{} (mean; not divided: {})", shown(all), visible(why)));
+    };
+
+    let source = match &measurement.processor {
+        Some(times) => format!("user time of {}", runs_traced(times.user.samples.len())),
+        None => "from the kernel".to_owned(),
+    };
+    Some(format!("user {}, system {} (means, {source})", shown(user), shown(system)))
+}
+
+fn runs_traced(runs: usize) -> String {
+    format!("{runs} traced run{}", if runs == 1 { "" } else { "s" })
+}
+
+/// What a parent is charged for, where processes that nobody waited for took more.
+fn scored(measurement: &Measurement) -> Option<String> {
+    let times = measurement.processor.as_ref().filter(|times| times.is_partly_others())?;
+    let [scored, burnt] = [&times.scored, &times.burnt].map(|times| display_nanos(times.median));
+    Some(format!("{scored} of {burnt} burnt: the rest is of processes that it did not wait for"))
 }
 
 fn counts(measurement: &Measurement) -> Option<String> {
@@ -269,6 +286,7 @@ fn summary(document: &Document, terminal: &Terminal) -> String {
             match first.of {
                 Metric::FirstByte => "first bytes",
                 Metric::Total => "totals",
+                Metric::User => "user times",
             }
         );
         lines.insert(0, title);

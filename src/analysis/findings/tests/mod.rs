@@ -88,6 +88,7 @@ fn run(steps: Vec<(u64, What)>) -> Account {
             start: Nanos(0),
             end: Some(total),
             status: Some(0),
+            waited_for: false,
             execs: vec![execution(0)],
             threads: 1,
         }],

@@ -4,6 +4,7 @@
 //! [`Account::of`] turns a recording of every event into [`Step`]s, whose own times sum to the total exactly:
 //! `construct` is its beginning, `reading` follows each `process` and `thread` through the events, `apply` gives each event
 //! its effect on descriptors and the `address_space`, `files` and `searches` sort the steps by file.
+//! `correction` takes the time of the observation off the recordings before.
 //! [`TraceAnalysis`] has the runs of one command with their summary, [`notes`] says what a reader must know of them.
 
 mod address_space;
@@ -15,6 +16,7 @@ pub mod binaries;
 pub mod call_text;
 mod call_values;
 mod construct;
+pub mod correction;
 mod counterparts;
 pub mod critical_path;
 pub mod debug_files;
@@ -28,7 +30,6 @@ pub mod libraries;
 pub mod loads;
 mod model;
 pub mod notes;
-pub mod observer_costs;
 mod page_size;
 pub mod partition;
 mod pipes;
@@ -39,7 +40,6 @@ mod reading;
 pub mod recorded;
 pub mod runs;
 mod searches;
-pub mod slowed;
 pub mod step;
 mod structures;
 pub mod summary;

@@ -86,8 +86,7 @@ const NEAR_RATIO: f64 = 0.05;
 
 /// Findings describe the run whose total is the median. Where the runs vary much, the mean of their middle half is another.
 pub fn findings_of(summary: &Summary) -> Option<Nanos> {
-    let mean = summary.headline();
-    let described = Nanos::rounded(summary.median_run.total.as_f64() * summary.scale(summary.total.middle));
+    let (mean, described) = (summary.total.middle, summary.median_run.total);
     ((described.as_f64() - mean).abs() > NEAR_RATIO * mean).then_some(described)
 }
 
@@ -269,10 +268,10 @@ fn overhead(analysis: &TraceAnalysis) -> Option<String> {
     let median = |values: &[f64]| stats::median(&stats::quantile::sorted(values)?);
     let each = analysis.costs.map_or(String::new(), |costs| {
         format!(
-            " By calibration, a start costs {} more, a system call {:.0} ns, a page fault {:.0} ns.",
-            display_nanos(costs.start),
-            costs.each.syscall,
-            costs.each.fault
+            " By calibration, a system call costs {:.0} ns more, a page fault {:.0} ns, another event {:.0} ns.",
+            costs.each.syscall.total(),
+            costs.each.fault.total(),
+            costs.other
         )
     });
     if overhead.pairs < MIN_BLOCKS {
@@ -281,9 +280,9 @@ fn overhead(analysis: &TraceAnalysis) -> Option<String> {
     }
 
     let (low, high) = (overhead.interval.low, overhead.interval.high);
-    let corrected = analysis
-        .corrected_total()
-        .map_or(String::new(), |total| format!(" Without it, the total is {}.", display_nanos(total)));
+    let corrected = analysis.summary.recorded.map_or(String::new(), |recorded| {
+        format!(" It is taken off all times: {} were recorded.", display_nanos(recorded))
+    });
     Some(format!(
         "Observer overhead: {:.3} ({low:.2} to {high:.2}) times as long as untraced, from launch to reaping ({} against {}, \
          medians of {} interleaved runs each).{corrected}{each}",
@@ -307,7 +306,7 @@ mod tests {
         let observed =
             ObservedRuns { recordings: vec![recording], rounds: vec![0], ..ObservedRuns::default() };
         let tracer = UsedTracer { backend: Backend::Bpf, reason: String::new(), sees_faults: true };
-        TraceAnalysis::of("small", observed, tracer, Along::CriticalPath).unwrap()
+        TraceAnalysis::of("small", observed, tracer, Along::CriticalPath, None).unwrap()
     }
 
     #[test]

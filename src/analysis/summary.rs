@@ -46,7 +46,7 @@ impl Spread {
     }
 
     /// One value for each run, in the order of the runs' totals.
-    fn of_runs(values: &[f64]) -> Spread {
+    pub(super) fn of_runs(values: &[f64]) -> Spread {
         Spread { middle: middle_mean(values), ..Spread::of(values) }
     }
 }
@@ -80,13 +80,6 @@ pub struct CommonStep {
     pub runs: usize,
 }
 
-/// The observer stopped the program at every system call.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slowed {
-    /// The mean total of the traced runs without what the stops cost, in nanoseconds; `None`: no untraced runs were made.
-    pub untraced: Option<f64>,
-}
-
 /// Several runs of one command.
 #[derive(Clone, Debug)]
 pub struct Summary {
@@ -107,8 +100,11 @@ pub struct Summary {
     pub steps: Vec<CommonStep>,
     /// The median of each count over all runs; of two in the middle, the smaller.
     pub counts: Counts,
-    /// The tracer stopped the program at every system call; `None`: it did not.
-    pub slowed: Option<Slowed>,
+    /// The tracer stopped the program at every system call.
+    pub stopped: bool,
+    /// The mean total as it was recorded, with the time that the observation took, in nanoseconds. All other times are without
+    /// it. `None`: that time is not known, and all times are as they were recorded.
+    pub recorded: Option<f64>,
     /// Events that the tracer lost in all runs.
     pub lost: u64,
     /// User code by function; `None`: it was not sampled.
@@ -122,9 +118,6 @@ pub struct Summary {
     /// From the launch until it was reaped, of the run in which runtimes reported and of one in which they did not; `None`:
     /// none was asked.
     pub report_walls: Option<[Nanos; 2]>,
-    /// The part of each share that remains without the stops of the tracer, by kind and name. Empty if it did not stop the
-    /// program, or if no untraced runs show what the stops cost.
-    pub unslowed: BTreeMap<(WorkKind, String), f64>,
     /// The other runs, and the files that each loads.
     pub others: Vec<(Account, Vec<Load>)>,
 }
@@ -153,34 +146,28 @@ impl Summary {
             steps: common_steps(&accounts, middle),
             counts: Counts::combined(&counts, median_count)?,
             lost: accounts.iter().map(|a| a.lost).sum(),
-            slowed: None,
+            stopped: false,
+            recorded: None,
             user_code: None,
             loads: Vec::new(),
             linked: Vec::new(),
             environment: KnownEnvironment::Unknown,
             report_walls: None,
-            unslowed: BTreeMap::new(),
             median_run: accounts.swap_remove(middle),
             median_index,
             others: accounts.into_iter().map(|account| (account, Vec::new())).collect(),
         })
     }
 
-    /// The mean total without what stops of the tracer cost, if that is known, in nanoseconds.
-    pub fn headline(&self) -> f64 {
-        self.slowed.and_then(|slowed| slowed.untraced).unwrap_or(self.total.middle)
-    }
-
-    /// What recorded times are multiplied with to be parts of [`Summary::headline`].
-    pub fn scale(&self, recorded_total: f64) -> f64 {
-        self.headline() / recorded_total.max(1.0)
-    }
-
     /// The total of which findings are parts: that of the run that is shown, without the time in which other programs had the
-    /// processor and without what the stops of the tracer cost.
+    /// processor.
     pub fn explained_total(&self) -> Nanos {
-        let total = self.median_run.total.0.saturating_sub(taken(&self.median_run).others.time.0);
-        Nanos::rounded(total as f64 * self.scale(self.total.middle))
+        Nanos(self.median_run.total.0.saturating_sub(taken(&self.median_run).others.time.0))
+    }
+
+    /// The part of the recorded time that the observation took; 0 if that is not known.
+    pub fn observed_part(&self) -> f64 {
+        self.recorded.map_or(0.0, |recorded| 1.0 - self.total.middle / recorded.max(1.0)).max(0.0)
     }
 
     /// The mean time in which other programs had the processor, in nanoseconds.

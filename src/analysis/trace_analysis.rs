@@ -1,11 +1,11 @@
 //! A command's runs, explained: the summary of their accounts, and what is known of the runs themselves.
 
 use super::binaries::{Binaries, FileBinaries};
+use super::correction::{Correction, ObserverCosts};
 use super::findings::{self, Finding};
 use super::libraries;
 use super::loads;
-use super::observer_costs::ObserverCosts;
-use super::slowed;
+use super::summary::Spread;
 use super::user_code::UserCode;
 use super::user_times::all_user_time;
 use super::{Account, Summary};
@@ -17,7 +17,7 @@ use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::sampler::SamplerError;
-use firstbyte_measure::timeline::TimelineError;
+use firstbyte_measure::timeline::{Timeline, TimelineError};
 use firstbyte_measure::tracer::module::Module;
 use firstbyte_measure::tracer::ptrace::NoCpuidCount;
 use firstbyte_measure::tracer::{Backend, Recording};
@@ -72,20 +72,31 @@ pub struct TraceAnalysis {
 }
 
 impl TraceAnalysis {
-    /// The error is the message for the user: no run counts, or a recording has no account.
+    /// `costs`: what observing is known to cost. It is taken off all times. The error is the message for the user: no run
+    /// counts, or a recording has no account.
     pub fn of(
         name: &str,
         observed: ObservedRuns,
         tracer: UsedTracer,
         along: Along,
+        costs: Option<ObserverCosts>,
     ) -> Result<TraceAnalysis, String> {
         let binaries = FileBinaries::default();
-        let accounts: Result<Vec<Account>, _> =
-            observed.recordings.iter().map(|recording| account(recording, &binaries, along)).collect();
+        let correction = Correction::of(&observed, costs);
+        let explained = |recording: &Recording| match &correction {
+            Some(correction) => account(&correction.applied(recording), &binaries, along),
+            None => account(recording, &binaries, along),
+        };
+        let accounts: Result<Vec<Account>, _> = observed.recordings.iter().map(explained).collect();
         let accounts = accounts.map_err(|error| error.to_string())?;
+        let recorded = correction.map(|_| recorded(&observed.recordings)).transpose();
+        let recorded = recorded.map_err(|error: TimelineError| error.to_string())?;
         let reason = observed.rejected.first().map_or("no run was made", String::as_str);
         let none = format!("no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does");
-        TraceAnalysis::of_accounts(accounts, binaries, observed, tracer).ok_or(none)
+        let mut analysis = TraceAnalysis::of_accounts(accounts, binaries, observed, tracer).ok_or(none)?;
+        analysis.summary.recorded = recorded;
+        analysis.costs = costs;
+        Ok(analysis)
     }
 
     /// `accounts`: one for each recording; `None` if there are none.
@@ -97,9 +108,7 @@ impl TraceAnalysis {
     ) -> Option<TraceAnalysis> {
         let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
         let mut summary = Summary::of(accounts)?;
-        if tracer.backend.stops_tracee() {
-            slowed::take_off_stops(&mut summary, &observed);
-        }
+        summary.stopped = tracer.backend.stops_tracee();
         let worst = worst(&observed.recordings)?;
         summary.loads = loads::of_path(&summary.median_run, &binaries);
         summary.linked = libraries::linked(&summary.median_run, &summary.loads, &binaries);
@@ -145,9 +154,8 @@ impl TraceAnalysis {
         match sampled {
             Ok(sampled) => {
                 self.sampling_executions = sampled.executions;
-                let unslowed = slowed::without_stops(&self.summary);
-                let run = unslowed.as_ref().map_or(&self.summary.median_run, |summary| &summary.median_run);
-                self.summary.user_code = Some(UserCode::of(run, &sampled, &self.binaries));
+                self.summary.user_code =
+                    Some(UserCode::of(&self.summary.median_run, &sampled, &self.binaries));
             }
             Err(error) => self.unsampled = Some(error),
         }
@@ -195,12 +203,9 @@ impl TraceAnalysis {
         findings::findings(&self.summary, &self.machine())
     }
 
-    /// The mean total without the time that the observation adds, in nanoseconds.
+    /// The mean total without the time that the observation adds, in nanoseconds; `None` if that time is not known.
     pub fn corrected_total(&self) -> Option<f64> {
-        match self.summary.slowed {
-            Some(slowed) => slowed.untraced,
-            None => Some((self.summary.total.middle - self.costs?.of(&self.summary)).max(0.0)),
-        }
+        self.summary.recorded.map(|_| self.summary.total.middle)
     }
 
     /// Wall time of traced runs over that of untraced ones, block by block.
@@ -222,6 +227,15 @@ fn told_apart(reports: Reports) -> Result<Reports, String> {
         }
         None => Ok(reports),
     }
+}
+
+/// The mean total of the middle half of the runs as they were recorded, in nanoseconds.
+fn recorded(recordings: &[Recording]) -> Result<f64, TimelineError> {
+    let totals: Result<Vec<f64>, _> =
+        recordings.iter().map(|run| Timeline::of(run).map(|timeline| timeline.total.as_f64())).collect();
+    let mut totals = totals?;
+    totals.sort_by(f64::total_cmp);
+    Ok(Spread::of_runs(&totals).middle)
 }
 
 /// The first run that failed; if none did, the first.

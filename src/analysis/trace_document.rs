@@ -139,6 +139,7 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
         run_phases: PerPhase::from_fn(|phase| account.phases.get(phase).map(|ns| ns.0)),
         total_ns: account.total.0,
         corrected_total_ns: invocation.corrected_total,
+        recorded_total_ns: summary.recorded,
         untraced_times,
         counts: counts(&account.counts),
         lost_events: summary.lost,

@@ -53,11 +53,12 @@ impl Args {
     pub fn plan(self) -> Result<Plan, String> {
         let sides = [self.first, self.second];
         let runs = self.explaining.plan()?;
-        let beside = beside(&runs, !self.explaining.no_runtimes, false);
+        let overhead = !runs.quick;
+        let beside = beside(&runs, !self.explaining.no_runtimes, overhead);
         Ok(Plan {
             interpreter: self.explaining.interpreter(sides.iter().map(String::as_str))?,
             sides,
-            runs: TracePlan { beside, ..runs },
+            runs: TracePlan { overhead, beside, ..runs },
             full: self.full,
             exports: self.exports.targets_with(&self.json),
         })

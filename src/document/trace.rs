@@ -92,9 +92,13 @@ pub struct TraceProgram {
     pub run_phases: PerPhase<Option<u64>>,
     /// Of the run that is shown.
     pub total_ns: u64,
-    /// The mean total without the time that the observation adds.
+    /// The mean total without the time that the observation took; `null` if that is not known. All other times are without it,
+    /// too.
     #[serde(default)]
     pub corrected_total_ns: Option<f64>,
+    /// The mean total with it, as it was recorded; left out if it is not known what of it the observation took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_total_ns: Option<f64>,
     /// Wall times of the untraced runs, seconds.
     #[serde(default)]
     pub untraced_times: Vec<f64>,

@@ -23,9 +23,9 @@ pub use replayed::{Replayed, replayed};
 pub use started::{Started, started};
 
 use crate::analysis::TraceAnalysis;
+use crate::analysis::correction::ObserverCosts;
 use crate::analysis::findings::TRAP;
-use crate::analysis::observer_costs::ObserverCosts;
-use crate::analysis::runs::{Along, ObservedRuns};
+use crate::analysis::runs::ObservedRuns;
 use crate::analysis::trace_analysis::UsedTracer;
 use crate::bench::Progress;
 use firstbyte_measure::launch::{Command, interrupt};
@@ -77,8 +77,10 @@ impl<'p> Tracing<'p> {
         command: &Command,
         first: impl FnOnce(&TraceAnalysis) -> Result<(), E>,
     ) -> Result<TraceAnalysis, E> {
-        let [observed] = self.observe([command.clone()])?;
-        let mut analysis = self.analyse(command, observed)?;
+        let mut observed = self.observe([command.clone()])?;
+        let costs = self.calibrate(&mut observed)?;
+        let [observed] = observed;
+        let mut analysis = self.analyse(command, observed, costs)?;
         first(&analysis)?;
         self.look_beside(&mut analysis, command)?;
         Ok(analysis)
@@ -86,9 +88,11 @@ impl<'p> Tracing<'p> {
 
     /// Traces two commands that alternate.
     pub fn trace_both(&mut self, commands: &[Command; 2]) -> Result<[TraceAnalysis; 2], TraceError> {
-        let [first, second] = self.observe(commands.clone())?;
+        let mut observed = self.observe(commands.clone())?;
+        let costs = self.calibrate(&mut observed)?;
+        let [first, second] = observed;
         let mut one = |command: &Command, observed| {
-            let mut analysis = self.analyse(command, observed)?;
+            let mut analysis = self.analyse(command, observed, costs)?;
             self.look_beside(&mut analysis, command)?;
             Ok::<_, TraceError>(analysis)
         };
@@ -100,9 +104,14 @@ impl<'p> Tracing<'p> {
         Ok(runs::observe(commands, self.plan, &mut *self.tracer, &mut *shown)?)
     }
 
-    fn analyse(&self, command: &Command, observed: ObservedRuns) -> Result<TraceAnalysis, TraceError> {
+    fn analyse(
+        &self,
+        command: &Command,
+        observed: ObservedRuns,
+        costs: Option<ObserverCosts>,
+    ) -> Result<TraceAnalysis, TraceError> {
         let name = command.words().join(" ");
-        TraceAnalysis::of(&name, observed, self.used.clone(), self.plan.along)
+        TraceAnalysis::of(&name, observed, self.used.clone(), self.plan.along, costs)
             .map_err(TraceError::NothingCounts)
     }
 
@@ -111,7 +120,7 @@ impl<'p> Tracing<'p> {
         if self.plan.beside.cpuid && !analysis.observed.interrupted {
             self.count(analysis, command);
         }
-        let stages = [Tracing::sample, Tracing::ask, Tracing::calibrate];
+        let stages = [Tracing::sample, Tracing::ask];
         for stage in stages {
             if analysis.observed.interrupted {
                 break;
@@ -152,19 +161,21 @@ impl<'p> Tracing<'p> {
     }
 
     /// Measures the cost of observing, where this backend can.
-    fn calibrate(&mut self, analysis: &mut TraceAnalysis, _: &Command) -> Result<(), TraceError> {
-        if !self.plan.beside.costs {
-            return Ok(());
+    fn calibrate(&mut self, observed: &mut [ObservedRuns]) -> Result<Option<ObserverCosts>, TraceError> {
+        let is_interrupted = observed.iter().any(|runs| runs.interrupted);
+        if !self.plan.beside.costs || is_interrupted {
+            return Ok(None);
         }
         let _shown = self.progress.begin(Stage::Calibrating);
-        let Some(each) = self.tracer.event_costs()? else { return Ok(()) };
-        let smallest = runs::observe_smallest(self.plan, &mut *self.tracer)?;
-        let smallest = smallest.and_then(|observed| {
-            TraceAnalysis::of("", observed, self.used.clone(), Along::CriticalPath).ok()
-        });
-
-        let runs = smallest.as_ref().map(|smallest| (&smallest.observed, &smallest.summary));
-        analysis.costs = Some(ObserverCosts::new(each, runs));
-        Ok(())
+        let Some(each) = self.tracer.event_costs()? else { return Ok(None) };
+        let smallest = runs::observe_smallest(self.plan, &mut *self.tracer).map_err(TraceError::from);
+        let smallest = match smallest {
+            Err(error) if error.is_interruption() => {
+                observed.iter_mut().for_each(|runs| runs.interrupted = true);
+                None
+            }
+            smallest => smallest?,
+        };
+        Ok(Some(ObserverCosts::new(each, smallest.as_ref())))
     }
 }

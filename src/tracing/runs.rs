@@ -26,14 +26,13 @@ const SMALLEST_RUNS: u32 = 12;
 const MAX_CPUIDS: u64 = 200;
 
 /// Runs each command as often as planned, once in every round, in an order that the seed decides: drift affects all alike.
-/// One command alternates with untraced runs of itself; of several, only the first run of each is untraced.
+/// Blocks of traced rounds alternate with blocks of untraced ones, if the plan wants that.
 pub(super) fn observe<const N: usize>(
     commands: [Command; N],
     plan: &TracePlan,
     tracer: &mut dyn FullTracer,
     progress: &mut dyn Progress,
 ) -> Result<[ObservedRuns; N], ExperimentError> {
-    let overhead = plan.overhead && N == 1;
     let rights = commands.each_ref().map(|command| lost_under_ptrace(command.program()));
     let environments = commands.each_ref().map(KnownEnvironment::of);
     let patience: Duration = commands.iter().map(|_| OBSERVING_TIMEOUT).sum();
@@ -41,7 +40,7 @@ pub(super) fn observe<const N: usize>(
     let entries = commands.into_iter().map(|command| entry(command, plan)).collect::<Result<_, _>>()?;
     // who wants one run gets one run
     let warmup = u32::from(plan.quick || plan.count != Some(1));
-    let campaign = Campaign { aim: Aim::Explain, limit, warmup, seed: plan.seed, overhead };
+    let campaign = Campaign { aim: Aim::Explain, limit, warmup, seed: plan.seed, overhead: plan.overhead };
     let experiment = Experiment { cold: plan.cold, ..experiment(entries, campaign) };
 
     let measured = experiment.run(tracer, progress)?;
@@ -64,7 +63,7 @@ pub(super) fn observe<const N: usize>(
             environment,
             interference,
             executions,
-            overhead_wanted: overhead,
+            overhead_wanted: plan.overhead,
             accepted,
             until,
             ..ObservedRuns::from(series)
@@ -104,7 +103,7 @@ pub(super) fn observe_smallest(
     let Some(file) = smallest::in_memory() else { return Ok(None) };
     let program = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let each_run = RunPlan { input: None, until: None, ..plan.each_run.clone() };
-    let plan = TracePlan { count: Some(SMALLEST_RUNS), cold: None, each_run, ..plan.clone() };
+    let plan = TracePlan { count: Some(SMALLEST_RUNS), overhead: true, cold: None, each_run, ..plan.clone() };
     let command = Command::new(&[program]).map_err(ExperimentError::from);
     match command.and_then(|command| observe([command], &plan, tracer, &mut ())) {
         Err(ExperimentError::Run(LaunchError::Interrupted)) => Err(LaunchError::Interrupted.into()),

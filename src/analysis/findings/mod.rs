@@ -15,7 +15,6 @@ mod runtime_rules;
 use super::libraries::LinkedFile;
 use super::loads::Load;
 use super::profile::Estimate;
-use super::slowed;
 use super::taken::is_taken;
 use super::user_code::UserCode;
 use crate::analysis::{Account, Role, Step, Summary, What};
@@ -137,9 +136,6 @@ const EXPLAIN_USER_CODE: [&[&str]; 3] = [&["java-classes"], &["generated-code"],
 
 /// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
-    if let Some(unslowed) = slowed::without_stops(summary) {
-        return findings(&unslowed, machine);
-    }
     let user_code = summary.user_code.as_ref();
     let evidence = Evidence {
         account: &summary.median_run,

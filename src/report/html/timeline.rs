@@ -63,8 +63,11 @@ fn notes(traced: &TraceProgram) -> Vec<String> {
         ));
     }
 
-    if let Some(corrected) = traced.corrected_total_ns {
-        notes.push(format!("Without the observer overhead the total would be {}.", display_nanos(corrected)));
+    if let Some(recorded) = traced.recorded_total_ns {
+        let recorded = display_nanos(recorded);
+        notes.push(format!(
+            "The observer overhead is taken off all times: a total of {recorded} was recorded."
+        ));
     }
     if traced.lost_events > 0 {
         notes.push(format!("Events were lost: {}.", traced.lost_events));

@@ -38,9 +38,9 @@ fn sentence(traced: &TraceProgram) -> String {
     let time = |figure: TraceFigure| display_nanos(figure.typical());
     let total = phases.total.map_or_else(|| display_nanos(traced.total_ns as f64), time);
     let end = if traced.until.is_some() { "stopped after" } else { "exit after" };
-    let untraced = traced.corrected_total_ns.filter(|untraced| *untraced * SLOWED < traced.total_ns as f64);
-    let untraced = untraced.map_or(String::new(), |untraced| {
-        format!(" as traced, which made it longer; untraced it takes {}", display_nanos(untraced))
+    let recorded = traced.recorded_total_ns.filter(|recorded| *recorded > SLOWED * traced.total_ns as f64);
+    let recorded = recorded.map_or(String::new(), |recorded| {
+        format!(" ({} were recorded, with what tracing it cost)", display_nanos(recorded))
     });
     let first = match phases.first_byte {
         Some(first) => format!("first byte after {}, ", time(first)),
@@ -52,7 +52,7 @@ fn sentence(traced: &TraceProgram) -> String {
         largest.map_or(String::new(), |(kind, ns)| format!("; {} {}", share(ns, traced), kind.title()));
     let finding = traced.findings.first();
     let finding = finding.map_or(String::new(), |finding| format!(" {}.", clause(&visible(&finding.text))));
-    format!("`{}`: {first}{end} {total}{untraced}{largest}.{finding}", visible(traced.label()))
+    format!("`{}`: {first}{end} {total}{recorded}{largest}.{finding}", visible(traced.label()))
 }
 
 fn share(ns: u64, traced: &TraceProgram) -> String {

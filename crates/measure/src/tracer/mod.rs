@@ -107,13 +107,32 @@ pub trait Tracer {
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError>;
 }
 
-/// What it costs the tracee that one event is observed, in nanoseconds.
+/// What it costs the tracee that one event with a beginning and an end is observed, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EventCost {
+    /// Outside of the recorded interval, before its beginning and after its end.
+    pub around: f64,
+    /// Between its recorded beginning and end, less what the event itself takes outside of them: the entry into the kernel
+    /// and the return lie there. Negative if these take longer than the observation within the interval.
+    pub within: f64,
+}
+
+impl EventCost {
+    /// What the event takes longer in all.
+    pub fn total(self) -> f64 {
+        self.around + self.within
+    }
+}
+
+/// What it costs the tracee that single events are observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EventCosts {
     /// A system call.
-    pub syscall: f64,
+    pub syscall: EventCost,
     /// A page fault.
-    pub fault: f64,
+    pub fault: EventCost,
+    /// A read from the tracee's memory during a call: a path, a structure, or the top of its stack. Nanoseconds.
+    pub read: f64,
 }
 
 /// The part of a recording that is the same for every backend.

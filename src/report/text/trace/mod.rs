@@ -76,26 +76,35 @@ fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
         ),
     };
 
-    let total = display_nanos(summary.headline());
+    let total = display_nanos(summary.total.middle);
     let line = format!("{total} from execve to exit ({runs}); {}.", first_byte(summary));
-    let slowed = slowed(summary, terminal);
-    format!("{}{}\n{slowed}", name_line(command, terminal), terminal.wrap(&line, 0))
+    let observing = cost_of_observing(summary, terminal);
+    format!("{}{}\n{observing}", name_line(command, terminal), terminal.wrap(&line, 0))
 }
 
-/// By what the program was stopped, and how much that slowed it.
-fn slowed(summary: &Summary, terminal: &Terminal) -> String {
-    let Some(slowed) = summary.slowed else { return String::new() };
-    let traced = summary.total.middle;
-    let text = match slowed.untraced {
-        Some(untraced) => format!(
-            "Traced by ptrace, which made it {:.1} times as long ({}): that is taken off, except from single steps, \
-             whose times are uncertain.",
-            traced / untraced.max(1.0),
-            display_nanos(traced)
+/// The part of the recorded time from which on the first screen says what the observation took.
+const NOTEWORTHY_OBSERVATION: f64 = 1.0 / 3.0;
+
+/// What the observation took, where it matters.
+fn cost_of_observing(summary: &Summary, terminal: &Terminal) -> String {
+    let times = |recorded: f64| format!("{:.1} times as long", recorded / summary.total.middle.max(1.0));
+    let text = match (summary.stopped, summary.recorded) {
+        (true, None) => {
+            "Traced by ptrace, which stops it at every system call: how much longer these times are than \
+                         untraced ones is not known here."
+                .to_owned()
+        }
+        (true, Some(recorded)) => format!(
+            "Traced by ptrace, which made it {} ({}): that is taken off; times of single steps are uncertain.",
+            times(recorded),
+            display_nanos(recorded)
         ),
-        None => "Traced by ptrace, which stops it at every system call: how much longer these times are than untraced \
-                 ones is not known here."
-            .to_owned(),
+        (false, Some(recorded)) if summary.observed_part() > NOTEWORTHY_OBSERVATION => format!(
+            "It makes so many system calls or faults that tracing made it {} ({}): that is taken off.",
+            times(recorded),
+            display_nanos(recorded)
+        ),
+        (false, _) => return String::new(),
     };
     terminal.wrap(&text, 0) + "\n"
 }
@@ -107,8 +116,7 @@ fn name_line(command: &str, terminal: &Terminal) -> String {
 fn first_byte(summary: &Summary) -> String {
     match summary.first_byte {
         Some(first) => {
-            let scale = summary.scale(summary.total.middle);
-            format!("first byte after {}", display_nanos(first.middle * scale))
+            format!("first byte after {}", display_nanos(first.middle))
         }
         None => match summary.median_run.writes_to_stderr() {
             0 => "printed nothing".to_owned(),
@@ -122,10 +130,9 @@ fn first_byte(summary: &Summary) -> String {
 
 /// One bar over the whole width, and its legend.
 fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
-    let scale = summary.scale(summary.total.middle);
     let phases = summary.phases.iter();
     let present: Vec<(Phase, f64)> =
-        phases.filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.middle * scale))).collect();
+        phases.filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.middle))).collect();
     let total: f64 = present.iter().map(|(_, ns)| ns).sum();
     let (mut bar, mut legend, mut used) = (String::new(), Vec::new(), 0);
 
@@ -175,7 +182,7 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
 
 /// The total without the time in which other programs had the processor: percentages are of this.
 fn running_total(summary: &Summary) -> f64 {
-    (summary.headline() - summary.taken_by_others()).max(1.0)
+    (summary.total.middle - summary.taken_by_others()).max(1.0)
 }
 
 fn title(summary: &Summary) -> &'static str {

@@ -25,7 +25,7 @@ pub(super) fn path(summary: &Summary, terminal: &Terminal) -> String {
 /// Each part with its time, in order; one part or none if there is only one worker.
 pub(super) fn parts(summary: &Summary) -> Vec<String> {
     // of one run, as parts of the total that is shown
-    let scale = summary.scale(summary.median_run.total.as_f64());
+    let scale = summary.total.middle / summary.median_run.total.as_f64().max(1.0);
     let parts = pieces(&summary.median_run);
     let total: Nanos = parts.iter().map(|(_, time)| *time).sum();
     let mut lengths: Vec<Nanos> = parts.iter().map(|(_, time)| *time).collect();

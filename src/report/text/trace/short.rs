@@ -1,6 +1,6 @@
 //! The first screen of a trace: what a person looks for first, in the lines that every terminal has.
 
-use super::{first_byte, name_line, path, phase_bar, running_total, slowed, style};
+use super::{cost_of_observing, first_byte, name_line, path, phase_bar, running_total, style};
 use crate::analysis::Summary;
 use crate::analysis::attribution::WorkKind;
 use crate::analysis::notes::TraceNotes;
@@ -83,10 +83,10 @@ fn extra(terminal: &Terminal) -> usize {
 }
 
 fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
-    let total = display_nanos(summary.headline());
+    let total = display_nanos(summary.total.middle);
     let line = format!("{total} from execve to exit; {}.", first_byte(summary));
-    let slowed = slowed(summary, terminal);
-    format!("{}{}\n{slowed}", name_line(command, terminal), terminal.wrap(&line, 0))
+    let observing = cost_of_observing(summary, terminal);
+    format!("{}{}\n{observing}", name_line(command, terminal), terminal.wrap(&line, 0))
 }
 
 /// How the totals of the runs are distributed.
@@ -98,8 +98,7 @@ fn several_runs(summary: &Summary) -> String {
     }
     let (least, most) = (summary.total.least, summary.total.most);
     let picture = sparkline(&totals, [least, most], RUNS);
-    let traced = if summary.slowed.is_some() { ", traced" } else { "" };
-    format!("{}{traced}: {} {picture} {}\n", runs(totals.len()), display_nanos(least), display_nanos(most))
+    format!("{}: {} {picture} {}\n", runs(totals.len()), display_nanos(least), display_nanos(most))
 }
 
 fn critical_path(summary: &Summary, terminal: &Terminal) -> String {

@@ -2,12 +2,12 @@
 //! traced and untraced.
 
 use crate::clock;
-use crate::tracer::EventCosts;
+use crate::tracer::{Event, EventCost, EventCosts, EventKind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const CALLS: u64 = 400;
-const PAGES: u64 = 400;
+/// How many events of each kind a round has.
+const EVENTS: u64 = 400;
 /// How often each kind of work is repeated. The fastest round counts, because other programs only make a round
 /// slower.
 const ROUNDS: u64 = 5;
@@ -28,7 +28,9 @@ pub(super) fn processor() -> usize {
 
 /// Causes a page fault in a forked child.
 pub(super) fn one_fault() {
-    in_child(|| touch(1));
+    in_child(|| {
+        touch(1);
+    });
 }
 
 /// Does the work in a forked child. Returns whether it ended well.
@@ -46,22 +48,66 @@ fn in_child(work: impl FnOnce()) -> bool {
     }
 }
 
-/// The fastest round of each kind of work, in a forked child on that processor: nanoseconds for all its events.
-pub(super) fn fastest_rounds(processor: usize) -> Option<[u64; 2]> {
+/// Nanoseconds for one round of each kind of work, all its events together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rounds {
+    /// The work between two events alone, as often as there are calls.
+    work: u64,
+    calls: u64,
+    /// Calls with a path.
+    path_calls: u64,
+    faults: u64,
+}
+
+/// One untraced and one traced measurement, and how long the trivial events of the traced one were by their records.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pair {
+    pub(super) untraced: Rounds,
+    pub(super) traced: Rounds,
+    pub(super) recorded_call: f64,
+    pub(super) recorded_fault: f64,
+}
+
+/// The median durations of the recorded calls and faults of [`fastest_rounds`], in nanoseconds. Most calls are trivial ones.
+pub(super) fn recorded(events: &[Event]) -> [f64; 2] {
+    let durations = |duration: fn(&Event) -> Option<u64>| {
+        let mut all: Vec<u64> = events.iter().filter_map(duration).collect();
+        all.sort_unstable();
+        all.get(all.len() / 2).map_or(0.0, |ns| *ns as f64)
+    };
+    let call = |event: &Event| match &event.kind {
+        EventKind::Call(call) if call.paths.is_empty() => Some(event.at.0.saturating_sub(call.entered.0)),
+        _ => None,
+    };
+    let fault = |event: &Event| match &event.kind {
+        EventKind::Fault(fault) => Some(event.at.0.saturating_sub(fault.entered.0)),
+        _ => None,
+    };
+    [durations(call), durations(fault)]
+}
+
+/// The fastest round of each kind of work, in a forked child on that processor.
+pub(super) fn fastest_rounds(processor: usize) -> Option<Rounds> {
     let length = rustix::param::page_size();
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a fresh page, shared with the child, and large enough for two numbers.
+    // SAFETY: a fresh page, shared with the child, and large enough for the rounds.
     let shared =
         unsafe { libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0) };
 
     if shared == libc::MAP_FAILED {
         return None;
     }
-    let times = shared.cast::<[u64; 2]>();
+    let times = shared.cast::<Rounds>();
     let ended = in_child(|| {
         stay_on(processor);
+        let rounds = Rounds {
+            work: fastest(works),
+            calls: fastest(calls),
+            path_calls: fastest(path_calls),
+            faults: fastest(faults),
+        };
         // SAFETY: within the shared page, which nobody else uses while the child lives.
-        unsafe { times.write_volatile([fastest(calls), fastest(faults)]) };
+        unsafe { times.write_volatile(rounds) };
     });
     // SAFETY: the child is dead. The page is unmapped after its last use.
     unsafe {
@@ -80,26 +126,47 @@ fn stay_on(processor: usize) {
     }
 }
 
-/// The additional cost of one event when traced, from pairs of (untraced, traced); `None` without pairs.
-pub(super) fn costs(pairs: &[([u64; 2], [u64; 2])]) -> Option<EventCosts> {
-    let median = |kind: usize, count: u64| {
-        let each = |(untraced, traced): &([u64; 2], [u64; 2])| {
-            traced[kind].saturating_sub(untraced[kind]) as f64 / count as f64
-        };
-        let mut costs: Vec<f64> = pairs.iter().map(each).collect();
-        costs.sort_by(f64::total_cmp);
-        costs.get(costs.len() / 2).copied()
+/// The costs of events, each the median over the pairs; `None` without pairs.
+pub(super) fn costs(pairs: &[Pair]) -> Option<EventCosts> {
+    let median = |figure: &dyn Fn(&Pair) -> f64| {
+        let mut all: Vec<f64> = pairs.iter().map(figure).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied()
     };
-    Some(EventCosts { syscall: median(0, CALLS)?, fault: median(1, PAGES)? })
+    let more = |pair: &Pair, of: fn(&Rounds) -> u64| {
+        of(&pair.traced).saturating_sub(of(&pair.untraced)) as f64 / EVENTS as f64
+    };
+    let alone = |pair: &Pair, of: fn(&Rounds) -> u64| {
+        of(&pair.untraced).saturating_sub(pair.untraced.work) as f64 / EVENTS as f64
+    };
+
+    let syscall = median(&|pair| more(pair, |rounds| rounds.calls))?;
+    let path_call = median(&|pair| more(pair, |rounds| rounds.path_calls))?;
+    let fault = median(&|pair| more(pair, |rounds| rounds.faults))?;
+    let in_call = median(&|pair| pair.recorded_call - alone(pair, |rounds| rounds.calls))?;
+    let in_fault = median(&|pair| pair.recorded_fault - alone(pair, |rounds| rounds.faults))?;
+    Some(EventCosts {
+        syscall: divided(syscall, in_call),
+        fault: divided(fault, in_fault),
+        read: (path_call - syscall).max(0.0),
+    })
 }
 
-fn fastest(work: fn()) -> u64 {
-    let round = |_| {
-        let before = clock::now();
-        work();
-        clock::now().0.saturating_sub(before.0)
-    };
-    (0..ROUNDS).map(round).min().unwrap_or(0)
+/// What an event costs in all, divided by where.
+fn divided(total: f64, within: f64) -> EventCost {
+    let within = within.min(total);
+    EventCost { around: total - within, within }
+}
+
+/// The time of the fastest of several rounds. Each returns its time.
+fn fastest(round: fn() -> u64) -> u64 {
+    (0..ROUNDS).map(|_| round()).min().unwrap_or(0)
+}
+
+fn timed(events: impl FnOnce()) -> u64 {
+    let before = clock::now();
+    events();
+    clock::now().0.saturating_sub(before.0)
 }
 
 fn work() {
@@ -109,20 +176,37 @@ fn work() {
     }
 }
 
-fn calls() {
-    for _ in 0..CALLS {
-        work();
-        // SAFETY: no arguments, no effects; not cached by any C library.
-        unsafe { libc::syscall(libc::SYS_getppid) };
-    }
+fn works() -> u64 {
+    timed(|| (0..EVENTS).for_each(|_| work()))
 }
 
-fn faults() {
-    touch(PAGES);
+fn calls() -> u64 {
+    timed(|| {
+        for _ in 0..EVENTS {
+            work();
+            // SAFETY: no arguments, no effects; not cached by any C library.
+            unsafe { libc::syscall(libc::SYS_getppid) };
+        }
+    })
 }
 
-/// Touches this many fresh pages. Each causes a page fault.
-fn touch(pages: u64) {
+/// The path is empty, so the kernel looks nothing up.
+fn path_calls() -> u64 {
+    timed(|| {
+        for _ in 0..EVENTS {
+            work();
+            // SAFETY: a string that lives forever; no effects.
+            unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, c"".as_ptr(), libc::F_OK) };
+        }
+    })
+}
+
+fn faults() -> u64 {
+    touch(EVENTS)
+}
+
+/// Touches this many fresh pages. Each causes a page fault. Returns the time without that of mapping them.
+fn touch(pages: u64) -> u64 {
     let page = rustix::param::page_size();
     let pages = usize::try_from(pages).unwrap_or(0);
     let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -131,13 +215,16 @@ fn touch(pages: u64) {
     unsafe {
         let fresh = libc::mmap(ptr::null_mut(), pages * page, access, flags, -1, 0);
         if fresh == libc::MAP_FAILED {
-            return;
+            return 0;
         }
-        for n in 0..pages {
-            work();
-            fresh.cast::<u8>().add(n * page).write_volatile(1);
-        }
+        let time = timed(|| {
+            for n in 0..pages {
+                work();
+                fresh.cast::<u8>().add(n * page).write_volatile(1);
+            }
+        });
         libc::munmap(fresh, pages * page);
+        time
     }
 }
 
@@ -147,9 +234,21 @@ mod tests {
 
     #[test]
     fn the_cost_of_an_event_is_the_median_over_the_pairs() {
-        let pair = |call: u64, fault: u64| ([1_000, 2_000], [1_000 + CALLS * call, 2_000 + PAGES * fault]);
+        let rounds = |call: u64, path: u64, fault: u64| {
+            let [work, calls, path_calls, faults] =
+                [10, 10 + call, 10 + path, 10 + fault].map(|ns| ns * EVENTS);
+            Rounds { work, calls, path_calls, faults }
+        };
+        let pair = |call: u64, fault: u64| Pair {
+            untraced: rounds(40, 60, 200),
+            traced: rounds(40 + call, 60 + call + 15, 200 + fault),
+            recorded_call: 30.0,
+            recorded_fault: 205.0,
+        };
         let median = costs(&[pair(90, 7), pair(30, 900), pair(50, 8)]).unwrap();
-        assert_eq!(median, EventCosts { syscall: 50.0, fault: 8.0 });
+        let syscall = EventCost { around: 60.0, within: -10.0 };
+        assert_eq!(median, EventCosts { syscall, fault: EventCost { around: 3.0, within: 5.0 }, read: 15.0 });
+        assert!((median.syscall.total() - 50.0).abs() < 1e-9);
         assert!(costs(&[]).is_none());
     }
 }

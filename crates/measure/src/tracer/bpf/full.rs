@@ -1,7 +1,7 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
 use super::attach::{AttachError, Loading, Object, judged, loaded, refused, taken, without_uring};
-use super::event_costs;
+use super::event_costs::{self, Pair};
 use super::family::Family;
 use super::full_records::{LongPaths, add, records};
 use super::full_session::{FullSession, LOG_BYTES, Shared, Tables, ThreadSlot};
@@ -271,8 +271,9 @@ impl BpfFull {
             self.arm_for_our_child();
             self.ring.watch(true);
             let traced = event_costs::fastest_rounds(processor);
-            self.collect();
-            pairs.extend(untraced.zip(traced));
+            let [recorded_call, recorded_fault] = event_costs::recorded(&self.collect().events);
+            let pair = |(untraced, traced)| Pair { untraced, traced, recorded_call, recorded_fault };
+            pairs.extend(untraced.zip(traced).map(pair));
         }
         self.detach()?;
         Ok(event_costs::costs(&pairs))

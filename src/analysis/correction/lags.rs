@@ -1,0 +1,331 @@
+//! How far each thread lags behind where it would be unobserved, from event to event.
+
+use super::costs::{PointCosts, is_other, reads};
+use super::wakes::{self, Wake};
+use firstbyte_measure::arch::{CallFacts, Syscall, Wait, call_names};
+use firstbyte_measure::tracer::event::Call;
+use firstbyte_measure::tracer::{Backend, Event, EventCost, EventKind, Recording};
+use firstbyte_measure::units::Nanos;
+use std::collections::HashMap;
+
+/// The times that an event contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Begin,
+    Woken,
+    End,
+}
+
+/// An instant of a recording.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    at: Nanos,
+    part: Part,
+    event: usize,
+}
+
+/// The corrected times of one event.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    begin: Nanos,
+    woken: Nanos,
+    end: Nanos,
+}
+
+/// The instants of a recording in their order, and who ended its waits.
+pub(super) struct Lags {
+    points: Vec<Point>,
+    wakes: HashMap<usize, Wake>,
+    by_ptrace: bool,
+}
+
+/// Where a thread is, unobserved.
+#[derive(Clone, Copy, Debug, Default)]
+struct Thread {
+    /// Nanoseconds behind.
+    lag: f64,
+    /// Its last instant, as recorded and corrected.
+    recorded: Nanos,
+    last: Nanos,
+    /// The call that it is in.
+    call: Option<Syscall>,
+    /// It is not in user code, so it may wake others.
+    in_kernel: bool,
+}
+
+impl Thread {
+    /// Where an instant of the recording lies. Costs that exceed the time since the last instant are made up for later: two
+    /// instants never become one, as no event may vanish.
+    fn place(&self, at: Nanos) -> Nanos {
+        earlier(at, self.lag).max(self.after_last(at))
+    }
+
+    fn after_last(&self, at: Nanos) -> Nanos {
+        Nanos(self.last.0 + u64::from(at > self.recorded && self.last.0 > 0))
+    }
+
+    fn stamp(&mut self, at: Nanos) -> Nanos {
+        let corrected = self.place(at);
+        self.passed(at, corrected)
+    }
+
+    fn passed(&mut self, at: Nanos, corrected: Nanos) -> Nanos {
+        (self.recorded, self.last) = (at, corrected);
+        corrected
+    }
+
+    /// The end of a wait, whatever the lag was when it began.
+    fn wait_until(&mut self, at: Nanos, corrected: Nanos) -> Nanos {
+        let corrected = corrected.max(self.after_last(at));
+        self.lag = at.as_f64() - corrected.as_f64();
+        self.passed(at, corrected)
+    }
+}
+
+impl Lags {
+    pub(super) fn of(recording: &Recording) -> Lags {
+        let wakes = wakes::of(recording);
+        let mut points = Vec::with_capacity(recording.events.len() * 2);
+        for (event, Event { at, kind, .. }) in recording.events.iter().enumerate() {
+            let begin = match kind {
+                EventKind::Call(call) => Some(call.entered),
+                EventKind::Fault(fault) => Some(fault.entered),
+                EventKind::OffCpu(absence) => Some(absence.left),
+                _ => None,
+            };
+            let begin = begin.filter(|begin| begin.0 > 0);
+            points.extend(begin.map(|at| Point { at, part: Part::Begin, event }));
+            points.extend(wakes.get(&event).map(|wake| Point { at: wake.at, part: Part::Woken, event }));
+            points.push(Point { at: *at, part: Part::End, event });
+        }
+        points.sort_by_key(|point| (point.at, point.part));
+        Lags { points, wakes, by_ptrace: recording.backend == Backend::Ptrace }
+    }
+
+    /// From the launch until it was reaped, in nanoseconds.
+    pub(super) fn wall(&self, recording: &Recording, costs: &PointCosts) -> f64 {
+        let times = self.times(recording, costs);
+        let end_of = |wanted: fn(&EventKind) -> bool| {
+            let index = recording.events.iter().position(|event| wanted(&event.kind))?;
+            Some(times[index].end.as_f64())
+        };
+        let reached = end_of(|kind| matches!(kind, EventKind::Reached { .. }));
+        let end = reached.or_else(|| end_of(|kind| matches!(kind, EventKind::Reaped { .. })));
+        let spawn = end_of(|kind| matches!(kind, EventKind::Spawn));
+        end.zip(spawn).map_or(0.0, |(end, spawn)| end - spawn)
+    }
+
+    /// The recording with every event where it would have been.
+    pub(super) fn corrected(&self, recording: &Recording, costs: &PointCosts) -> Recording {
+        let times = self.times(recording, costs);
+        let mut events: Vec<Event> = recording.events.clone();
+        for (event, times) in events.iter_mut().zip(times) {
+            move_to(event, times);
+        }
+        events.sort_by_key(|event| event.at);
+        let Recording { command, output, .. } = recording;
+        let (command, output) = (command.clone(), output.clone());
+        Recording { events, command, output, ..*recording }
+    }
+
+    fn times(&self, recording: &Recording, costs: &PointCosts) -> Vec<Times> {
+        let mut walk = Walk {
+            times: vec![Times::default(); recording.events.len()],
+            threads: HashMap::new(),
+            latest: recording.root,
+            lags: self,
+            costs,
+        };
+        for point in &self.points {
+            walk.pass(point, &recording.events[point.event]);
+        }
+        walk.times
+    }
+}
+
+/// The way through the instants of one recording.
+struct Walk<'l> {
+    times: Vec<Times>,
+    threads: HashMap<u32, Thread>,
+    /// The thread whose instant was the last one.
+    latest: u32,
+    lags: &'l Lags,
+    costs: &'l PointCosts,
+}
+
+impl Walk<'_> {
+    fn pass(&mut self, point: &Point, event: &Event) {
+        if event.pid == 0 {
+            // what we saw from outside follows what the tracee did last
+            let latest = self.threads.get(&self.latest).copied().unwrap_or_default();
+            self.times[point.event].end = Nanos(latest.last.0 + (point.at.0 - latest.recorded.0));
+            return;
+        }
+        match point.part {
+            Part::Begin => self.begin(point, event),
+            Part::Woken => self.woken(point),
+            Part::End => self.end(point, event),
+        }
+        if point.part != Part::Woken {
+            self.latest = event.tid;
+        }
+    }
+
+    fn begin(&mut self, point: &Point, event: &Event) {
+        let before = match &event.kind {
+            EventKind::Call(_) => self.costs.syscall.around / 2.0,
+            EventKind::Fault(_) => self.costs.fault.around / 2.0,
+            _ => 0.0,
+        };
+        let thread = self.threads.entry(event.tid).or_default();
+        thread.lag += before;
+        self.times[point.event].begin = thread.stamp(point.at);
+        match &event.kind {
+            EventKind::Call(call) => {
+                thread.call = Some(call.call);
+                thread.in_kernel = true;
+            }
+            EventKind::OffCpu(_) => thread.in_kernel = true,
+            _ => {}
+        }
+    }
+
+    /// An interrupt may wake a thread while another one happens to run there: that one is in user code then.
+    fn woken(&mut self, point: &Point) {
+        let waker = self.lags.wakes.get(&point.event).map(|wake| wake.waker);
+        let waker = waker.and_then(|waker| self.threads.get(&waker));
+        if let Some(waker) = waker.filter(|waker| self.lags.by_ptrace || waker.in_kernel) {
+            self.times[point.event].woken = waker.place(point.at);
+        }
+    }
+
+    fn end(&mut self, point: &Point, event: &Event) {
+        let costs = self.costs;
+        let end = match &event.kind {
+            EventKind::Call(call) => self.call_ends(point, event, call),
+            EventKind::Fault(_) => self.own_end(point, event, costs.fault.within, costs.fault.around / 2.0),
+            EventKind::OffCpu(_) => self.runs_again(point, event),
+            kind => self.own_end(point, event, 0.0, if is_other(kind) { costs.other } else { 0.0 }),
+        };
+        self.times[point.event].end = end;
+        self.follow(event);
+    }
+
+    /// The end of something that the thread itself has done. `within` has been spent before, `after` will be.
+    fn own_end(&mut self, point: &Point, event: &Event, within: f64, after: f64) -> Nanos {
+        let thread = self.threads.entry(event.tid).or_default();
+        thread.lag += within;
+        let end = thread.stamp(point.at);
+        thread.lag += after;
+        end
+    }
+
+    fn call_ends(&mut self, point: &Point, event: &Event, call: &Call) -> Nanos {
+        let EventCost { around, within } = self.costs.syscall;
+        let after = around / 2.0 + f64::from(reads(call)) * self.costs.read;
+        let Times { begin, woken, .. } = self.times[point.event];
+        let waits = self.lags.by_ptrace && begin < point.at && waits(call);
+        let wake = self.lags.wakes.get(&point.event).filter(|_| woken.0 > 0);
+
+        let thread = self.threads.entry(event.tid).or_default();
+        thread.call = None;
+        thread.in_kernel = false;
+        let end = match wake {
+            Some(wake) => {
+                let since = (point.at.as_f64() - wake.at.as_f64() - within / 2.0).max(0.0);
+                thread.wait_until(point.at, later(woken.max(begin), since))
+            }
+            None if waits => {
+                let length = (point.at.as_f64() - call.entered.as_f64() - within).max(0.0);
+                thread.wait_until(point.at, later(begin, length))
+            }
+            None => {
+                thread.lag += within;
+                thread.stamp(point.at)
+            }
+        };
+        thread.lag += after;
+        end
+    }
+
+    /// A thread has the processor again.
+    fn runs_again(&mut self, point: &Point, event: &Event) -> Nanos {
+        let EventKind::OffCpu(absence) = event.kind else { return point.at };
+        let Times { begin, woken, .. } = self.times[point.event];
+        let thread = self.threads.entry(event.tid).or_default();
+        let is_timer = thread.call.is_some_and(sleeps);
+        let end = if absence.left.0 == 0 {
+            thread.stamp(point.at)
+        } else if woken.0 > 0 && !is_timer {
+            let since = point.at.as_f64() - absence.woken.as_f64();
+            thread.wait_until(point.at, later(woken.max(begin), since))
+        } else {
+            let length = point.at.as_f64() - absence.left.as_f64();
+            thread.wait_until(point.at, later(begin, length))
+        };
+        thread.in_kernel = thread.call.is_some();
+        thread.lag += self.costs.other;
+        end
+    }
+
+    /// Threads come, take over the id of another one, or go.
+    fn follow(&mut self, event: &Event) {
+        let thread = self.threads.get(&event.tid).copied().unwrap_or_default();
+        match &event.kind {
+            EventKind::Fork { child_tid, .. } => {
+                // the creator pays for the observation
+                let lag = thread.lag - self.costs.other;
+                let child = Thread { lag, recorded: event.at, last: thread.last, ..Thread::default() };
+                self.threads.entry(*child_tid).or_insert(child);
+            }
+            EventKind::Image(image) => {
+                if let Some(old) = image.old_tid.and_then(|old| self.threads.remove(&old)) {
+                    self.threads.insert(event.tid, old);
+                }
+            }
+            EventKind::ExecEnter | EventKind::Exit { .. } => self.set_in_kernel(event.tid, true),
+            EventKind::ExecExit { .. } => self.set_in_kernel(event.tid, false),
+            _ => {}
+        }
+    }
+
+    fn set_in_kernel(&mut self, tid: u32, in_kernel: bool) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.in_kernel = in_kernel;
+        }
+    }
+}
+
+/// Whether a call may wait for something that takes as long however slow the program is.
+fn waits(call: &Call) -> bool {
+    CallFacts::of(&call_names::name(call.call)).and_then(CallFacts::waits_for).is_some()
+}
+
+fn sleeps(call: Syscall) -> bool {
+    CallFacts::of(&call_names::name(call)).and_then(CallFacts::waits_for) == Some(Wait::Sleep)
+}
+
+fn earlier(at: Nanos, ns: f64) -> Nanos {
+    Nanos::rounded((at.as_f64() - ns).max(0.0))
+}
+
+fn later(at: Nanos, ns: f64) -> Nanos {
+    Nanos::rounded(at.as_f64() + ns)
+}
+
+fn move_to(event: &mut Event, times: Times) {
+    event.at = times.end;
+    match &mut event.kind {
+        EventKind::Call(call) => call.entered = times.begin.min(times.end),
+        EventKind::Fault(fault) => fault.entered = times.begin.min(times.end),
+        EventKind::OffCpu(absence) if absence.left.0 > 0 => {
+            let woken_after = absence.woken.0.saturating_sub(absence.left.0);
+            absence.left = times.begin.min(times.end);
+            if absence.woken.0 > 0 {
+                let woken = if times.woken.0 > 0 { times.woken.0 } else { absence.left.0 + woken_after };
+                absence.woken = Nanos(woken).clamp(absence.left, times.end);
+            }
+        }
+        _ => {}
+    }
+}

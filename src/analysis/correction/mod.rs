@@ -1,0 +1,38 @@
+//! Recordings without the time that observing them took.
+//!
+//! Every observed event costs its thread time, so the thread *lags* behind where it would be unobserved. [`lags`] follows the
+//! lag of each thread through a recording and moves every event to where it would have been: costs are taken off where they
+//! were spent, waits for a disk or a timer keep their length, and a thread that another one wakes takes over that one's lag.
+//! [`costs`] knows what each kind of event costs, [`fit`] how much all of that is in these runs, and [`wakes`] who woke whom.
+
+mod costs;
+mod fit;
+mod lags;
+#[cfg(test)]
+mod tests;
+mod wakes;
+
+pub use costs::ObserverCosts;
+
+use super::runs::ObservedRuns;
+use costs::PointCosts;
+use firstbyte_measure::tracer::{Backend, Recording};
+
+/// Takes the time of the observation off the recordings of one command.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction(PointCosts);
+
+impl Correction {
+    /// From the calibrated costs, and from how much longer the traced runs took than the untraced ones beside them. `None` if
+    /// neither is known.
+    pub fn of(observed: &ObservedRuns, calibrated: Option<ObserverCosts>) -> Option<Correction> {
+        let stops = observed.recordings.iter().any(|run| run.backend == Backend::Ptrace);
+        let costs = if stops { ObserverCosts::of_stops() } else { calibrated? };
+        fit::scale(observed, &costs, stops).map(|scale| Correction(costs.scaled(scale)))
+    }
+
+    /// The recording as it would be if observing it cost nothing.
+    pub fn applied(&self, recording: &Recording) -> Recording {
+        lags::Lags::of(recording).corrected(recording, &self.0)
+    }
+}

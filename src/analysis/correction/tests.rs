@@ -1,0 +1,227 @@
+use super::costs::PointCosts;
+use super::lags::Lags;
+use super::*;
+use crate::analysis::Account;
+use crate::analysis::binaries::FileBinaries;
+use crate::bench::BothKinds;
+use firstbyte_measure::arch::{Abi, Syscall, native_number};
+use firstbyte_measure::launch::{ExitStatus, Usage};
+use firstbyte_measure::tracer::event::{Call, OffCpu};
+use firstbyte_measure::tracer::{Event, EventCost, EventCosts, EventKind, Output, replay};
+use firstbyte_measure::units::Nanos;
+
+const COSTS: PointCosts = PointCosts {
+    syscall: EventCost { around: 100.0, within: 20.0 },
+    fault: EventCost { around: 40.0, within: 10.0 },
+    read: 0.0,
+    other: 0.0,
+};
+
+fn event(tid: u32, at: u64, kind: EventKind) -> Event {
+    Event { at: Nanos(at), pid: tid, tid, kind }
+}
+
+fn call(tid: u32, name: &str, from: u64, to: u64, result: i64) -> Event {
+    let call = Call {
+        call: Syscall { abi: Abi::Native, number: native_number(name).unwrap() },
+        entered: Nanos(from),
+        result: Some(result),
+        arguments: [0; 6],
+        ip: 0,
+        stack: Vec::new(),
+        paths: Vec::new(),
+        pair: None,
+        structure: Vec::new(),
+        output: false,
+    };
+    event(tid, to, EventKind::Call(Box::new(call)))
+}
+
+fn off(tid: u32, left: u64, woken: u64, at: u64, waker: Option<u32>) -> Event {
+    let waker = waker.map(|waker| [waker, waker]);
+    event(
+        tid,
+        at,
+        EventKind::OffCpu(OffCpu { left: Nanos(left), woken: Nanos(woken), waker, preempted: false }),
+    )
+}
+
+fn fork(by: u32, at: u64, child: u32) -> Event {
+    event(by, at, EventKind::Fork { child_pid: child, child_tid: child })
+}
+
+fn recording(backend: Backend, mut events: Vec<Event>) -> Recording {
+    events.sort_by_key(|event| event.at);
+    Recording {
+        backend,
+        command: vec![],
+        root: 1,
+        events,
+        lost: 0,
+        exit: ExitStatus::SUCCESS,
+        output: Output::default(),
+        killed: None,
+        usage: Usage::default(),
+        left_behind: false,
+    }
+}
+
+/// The thread and the corrected times of calls and absences: their beginnings and ends.
+fn corrected(backend: Backend, events: Vec<Event>) -> Vec<[u64; 3]> {
+    let recording = recording(backend, events);
+    let corrected = Lags::of(&recording).corrected(&recording, &COSTS);
+    let times = |event: &Event| match &event.kind {
+        EventKind::Call(call) => Some([event.tid.into(), call.entered.0, event.at.0]),
+        EventKind::OffCpu(absence) => Some([event.tid.into(), absence.left.0, event.at.0]),
+        _ => None,
+    };
+    corrected.events.iter().filter_map(times).collect()
+}
+
+#[test]
+fn each_call_is_earlier_by_what_the_calls_before_it_cost() {
+    let calls = [1000, 2000, 3000].map(|from| call(1, "getpid", from, from + 100, 1)).to_vec();
+    assert_eq!(corrected(Backend::Bpf, calls), [[1, 950, 1030], [1, 1830, 1910], [1, 2710, 2790]]);
+}
+
+#[test]
+fn nothing_goes_below_zero_and_no_cost_is_forgotten() {
+    // the cost of the first two exceeds the time between them
+    let calls = vec![
+        call(1, "getpid", 1000, 1010, 1),
+        call(1, "getpid", 1020, 1030, 1),
+        call(1, "getpid", 3000, 3100, 1),
+    ];
+    assert_eq!(corrected(Backend::Bpf, calls), [[1, 950, 951], [1, 952, 953], [1, 2710, 2790]]);
+}
+
+#[test]
+fn a_timer_ends_a_wait_after_the_same_time() {
+    let events = vec![
+        call(1, "getpid", 1000, 1100, 1),
+        off(1, 2050, 7000, 7050, None),
+        call(1, "nanosleep", 2000, 7100, 0),
+    ];
+    // left 190 earlier and slept as long
+    let [_, slept, called] = corrected(Backend::Bpf, events)[..] else { panic!("three events") };
+    assert_eq!((slept, called), ([1, 1880, 6880], [1, 1830, 6910]));
+}
+
+#[test]
+fn who_is_woken_by_a_thread_of_the_run_takes_over_its_lag() {
+    let mut events =
+        vec![fork(1, 500, 2), off(1, 1050, 9050, 9100, Some(2)), call(1, "futex", 1000, 9200, 0)];
+    events.extend((0..10).map(|n| call(2, "getpid", 1000 + n * 500, 1100 + n * 500, 1)));
+    events.push(call(2, "futex", 9000, 9090, 1));
+    let all = corrected(Backend::Bpf, events);
+    let ended = all.iter().find(|event| event[0] == 1 && event[2] > 2000).unwrap();
+    // ten calls at 120, and the entry of the call that wakes
+    assert_eq!(ended[2], 9100 - 1250);
+}
+
+#[test]
+fn an_interrupt_that_a_working_thread_happened_to_take_hands_over_no_lag() {
+    let mut events = vec![fork(1, 500, 2), off(1, 1050, 9050, 9100, Some(2)), call(1, "read", 1000, 9200, 8)];
+    events.extend((0..10).map(|n| call(2, "getpid", 1000 + n * 500, 1100 + n * 500, 1)));
+    let all = corrected(Backend::Bpf, events);
+    assert!(all.contains(&[1, 1000, 9050]), "{all:?}");
+}
+
+#[test]
+fn by_ptrace_a_parent_waits_for_its_child_and_a_sleep_keeps_its_length() {
+    let exit = |tid, at| event(tid, at, EventKind::Exit { group_dead: true, status: 0 });
+    let mut events = vec![fork(1, 500, 2), call(1, "wait4", 1000, 9200, 2), exit(2, 9100)];
+    events.extend((0..10).map(|n| call(2, "getpid", 1000 + n * 500, 1100 + n * 500, 1)));
+    events.push(call(1, "nanosleep", 9400, 12_000, 0));
+    let all = corrected(Backend::Ptrace, events);
+    let of_parent: Vec<&[u64; 3]> = all.iter().filter(|event| event[0] == 1).collect();
+    // the child is 1200 behind, and half of what the wait costs lies in it
+    assert_eq!(of_parent[0], &[1, 950, 7990]);
+    assert_eq!(of_parent[1][2] - of_parent[1][1], 2600 - 20);
+}
+
+fn small() -> Recording {
+    let bytes = include_bytes!("../../../tests/recordings/small.jsonl");
+    replay::read("small", bytes.as_slice()).unwrap().recording
+}
+
+#[test]
+fn parts_sum_to_the_corrected_total_whatever_it_costs() {
+    let recording = small();
+    let recorded = Account::of(&recording, &FileBinaries::default()).unwrap();
+    let each = EventCosts {
+        syscall: EventCost { around: 300.0, within: -2.0 },
+        fault: EventCost { around: 100.0, within: 30.0 },
+        read: 100.0,
+    };
+    let mut last = recorded.total;
+    for scale in [0.0, 0.5, 1.0, 4.0, 1000.0] {
+        let costs = ObserverCosts { each, other: 50.0 }.scaled(scale);
+        let account = Account::of(&Correction(costs).applied(&recording), &FileBinaries::default()).unwrap();
+        assert_eq!(account.steps.iter().map(|step| step.self_time).sum::<Nanos>(), account.total);
+        assert_eq!(account.phases.total(), account.total);
+        assert_eq!(account.counts, recorded.counts);
+        assert!(account.total <= last, "{scale}: {} after {last}", account.total);
+        last = account.total;
+    }
+}
+
+/// A hundred calls, of a microsecond each, with as much user code between them.
+fn busy() -> Recording {
+    let ours = |at, kind| Event { at: Nanos(at), pid: 0, tid: 0, kind };
+    let mut events: Vec<Event> = (1..=100).map(|n| call(1, "getpid", n * 2000, n * 2000 + 1000, 1)).collect();
+    events.extend([ours(1, EventKind::Spawn), ours(204_000, EventKind::Reaped { status: 0 })]);
+    recording(Backend::Bpf, events)
+}
+
+/// Runs that took that many times as long as untraced ones.
+fn observed(ratio: f64, spread: f64) -> ObservedRuns {
+    let block = |n: usize| BothKinds { traced: 1e6 * (ratio + spread * (n % 3) as f64), untraced: 1e6 };
+    ObservedRuns {
+        recordings: vec![busy()],
+        traced: vec![1e6 * ratio],
+        untraced: vec![1e6],
+        blocks: (0..30).map(block).collect(),
+        ..ObservedRuns::default()
+    }
+}
+
+fn wall(observed: &ObservedRuns, costs: Option<ObserverCosts>) -> f64 {
+    let recording = &observed.recordings[0];
+    let costs = Correction::of(observed, costs).unwrap().0;
+    Lags::of(recording).wall(recording, &costs)
+}
+
+#[test]
+fn a_certain_overhead_decides_how_much_is_taken_off() {
+    let each = EventCosts { syscall: EventCost { around: 100.0, within: 0.0 }, ..EventCosts::default() };
+    let costs = Some(ObserverCosts { each, other: 0.0 });
+    let untouched = Lags::of(&busy()).wall(&busy(), &PointCosts::default());
+    for ratio in [1.05, 1.2, 1.5] {
+        let corrected = wall(&observed(ratio, 0.0), costs);
+        assert!(
+            (corrected - untouched / ratio).abs() < 0.01 * untouched,
+            "{ratio}: {corrected} of {untouched}"
+        );
+    }
+}
+
+#[test]
+fn an_uncertain_overhead_leaves_the_calibrated_costs() {
+    let each = EventCosts { syscall: EventCost { around: 100.0, within: 0.0 }, ..EventCosts::default() };
+    let costs = ObserverCosts { each, other: 0.0 };
+    let calibrated = Lags::of(&busy()).wall(&busy(), &costs.scaled(1.0));
+    let corrected = wall(&observed(0.5, 2.0), Some(costs));
+    assert!((corrected - calibrated).abs() < 0.01 * calibrated, "{corrected}, by calibration {calibrated}");
+}
+
+#[test]
+fn stops_are_known_by_untraced_runs_alone() {
+    let mut by_ptrace = observed(1.5, 0.0);
+    by_ptrace.recordings[0].backend = Backend::Ptrace;
+    assert!(Correction::of(&by_ptrace, None).is_some());
+    by_ptrace.untraced.clear();
+    by_ptrace.blocks.clear();
+    assert_eq!(Correction::of(&by_ptrace, None), None);
+    assert_eq!(Correction::of(&observed(1.5, 0.0), None), None, "by bpf, only with calibrated costs");
+}

@@ -99,7 +99,7 @@ fn row(name: &str, words: &[String], result: &Value) {
         middle(walls.iter().filter_map(Value::as_f64).collect())
     };
     let (traced, untraced) = (median("times"), median("untraced_times"));
-    let removed = result["phases"]["total"]["median"].as_f64().unwrap_or_default()
+    let removed = result["recorded_total_ns"].as_f64().unwrap_or_default()
         - result["corrected_total_ns"].as_f64().unwrap_or_default();
     let overhead = |field: &str| result["overhead"][field].as_f64().unwrap_or(f64::NAN);
     let corrected = overhead("ratio") - removed / 1e9 / untraced;

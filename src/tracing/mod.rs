@@ -171,7 +171,9 @@ impl<'p> Tracing<'p> {
         let smallest = runs::observe_smallest(self.plan, &mut *self.tracer).map_err(TraceError::from);
         let smallest = match smallest {
             Err(error) if error.is_interruption() => {
-                observed.iter_mut().for_each(|runs| runs.interrupted = true);
+                for runs in observed {
+                    runs.interrupted = true;
+                }
                 None
             }
             smallest => smallest?,

@@ -81,11 +81,8 @@ fn solved(ratio: impl Fn(f64) -> f64, wanted: f64, most: f64) -> f64 {
     let (mut low, mut high) = (0.0, most);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
-        if ratio(middle) < wanted {
-            low = middle
-        } else {
-            high = middle
-        }
+        let bound = if ratio(middle) < wanted { &mut low } else { &mut high };
+        *bound = middle;
         if high - low < 1e-3 * high {
             break;
         }

@@ -61,7 +61,7 @@ fn an_interrupted_diff_shows_its_finished_runs() {
     assert!(shown.contains("A: Interrupted") && shown.contains("B: Interrupted"), "{shown}");
 }
 
-/// The state of a process, by proc_pid_stat(5).
+/// The state of a process, by `proc_pid_stat(5)`.
 fn state(process: u32) -> String {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     stat.rsplit(')').next().unwrap().trim().chars().take(1).collect()

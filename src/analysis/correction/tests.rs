@@ -63,6 +63,7 @@ fn recording(backend: Backend, mut events: Vec<Event>) -> Recording {
         killed: None,
         usage: Usage::default(),
         left_behind: false,
+        suspended: false,
     }
 }
 

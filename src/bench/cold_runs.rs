@@ -46,6 +46,7 @@ fn copy_files(runner: &mut Prepared, accepted: &[Accepted]) -> Result<Vec<Option
     let found = accepted.iter().enumerate().map(|(program, end)| runner.find_files(program, *end));
     let (found, doubts): (Vec<_>, Vec<_>) = found.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
     runner.make_cold(Cooling::Copies(Box::new(copies(&found)?)));
+    runner.keep_files(found);
     Ok(doubts)
 }
 

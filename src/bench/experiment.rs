@@ -53,6 +53,8 @@ pub struct Experiment {
     pub campaign: Campaign,
     /// How the page cache is made cold before each run; `None`: it stays warm.
     pub cold: Option<ColdMethod>,
+    /// Find out which part of each program's files is in memory before a run.
+    pub residence: bool,
     /// Give each run an environment of another size.
     pub env_offset: bool,
     pub counting: Counting,
@@ -101,6 +103,9 @@ impl Experiment {
             let cold = cold_runs::begin(&mut runner, method, &accepted)?;
             series.iter_mut().zip(cold).for_each(|(series, cold)| series.cold = Some(cold));
         }
+        if self.residence {
+            runner.look_at_files(&series);
+        }
 
         progress.began();
         let watch = InterferenceWatch::begin();
@@ -119,6 +124,8 @@ impl Experiment {
         if campaign.aim.explains() {
             detached?;
         }
+        let resident = (0..series.len()).map(|program| runner.resident(program));
+        series.iter_mut().zip(resident).for_each(|(series, resident)| series.resident = resident);
         let executions = runner.executions();
         Ok(Measured { series, ending, interference, executions, no_counters })
     }

@@ -9,6 +9,7 @@
 //! | [`RunPlan`] | how each run of the user's commands is made |
 //! | [`hooks`], [`hook`] | commands before and after all runs, and the user's shell commands |
 //! | [`cold_runs`] | makes the page cache cold |
+//! | `residence` | which of a program's files are in memory before a run |
 //! | [`validity`], [`Accepted`] | whether a run counts, and how it may end |
 //! | [`sample`] | samples and series |
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
@@ -33,6 +34,7 @@ pub mod placement;
 pub mod plan_warnings;
 pub mod prepared;
 mod processor_time;
+mod residence;
 pub mod results;
 pub mod run_conditions;
 mod run_plan;

@@ -4,9 +4,12 @@
 use super::accepted::Accepted;
 use super::error::ExperimentError;
 use super::hook::Hook;
+use super::residence::ProgramFiles;
 use super::runner::{Counter, Runner, Tracees};
+use super::sample::Series;
 use super::validity;
 use crate::document::conditions::PlacedOn;
+use crate::document::residence::ResidentPart;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{CounterValues, Counters};
 use firstbyte_measure::launch::{LaunchError, interrupt};
@@ -39,6 +42,10 @@ pub struct Prepared<'o> {
     warming_up: bool,
     /// `None`: the page cache stays warm.
     cooling: Option<Cooling>,
+    /// The files of each program, and their state before its first run after the warm-up; empty: nobody looks.
+    looked_at: Vec<(ProgramFiles, Option<Vec<ResidentPart>>)>,
+    /// The files that runs of each program use, where these were looked for.
+    used: Vec<UsedFiles>,
     /// Draws the sizes of the environments, if these are to differ.
     offsets: Option<fastrand::Rng>,
 }
@@ -81,7 +88,16 @@ impl<'o> Prepared<'o> {
     pub fn new(tracees: Tracees<'o>, hooks: Vec<RunHooks>, offsets: Option<u64>) -> Prepared<'o> {
         let begun = vec![0; hooks.len()];
         let offsets = offsets.map(fastrand::Rng::with_seed);
-        Prepared { tracees, hooks, begun, warming_up: false, cooling: None, offsets }
+        Prepared {
+            tracees,
+            hooks,
+            begun,
+            warming_up: false,
+            cooling: None,
+            looked_at: Vec::new(),
+            used: Vec::new(),
+            offsets,
+        }
     }
 
     /// From now on every run begins with a cold page cache.
@@ -95,6 +111,32 @@ impl<'o> Prepared<'o> {
             Some(Cooling::Copies(cold)) => cold.files(program),
             _ => None,
         }
+    }
+
+    /// Keeps what [`Prepared::find_files`] found of each program.
+    pub(super) fn keep_files(&mut self, used: Vec<UsedFiles>) {
+        self.used = used;
+    }
+
+    /// From now on it is known what of each program's files is in memory before a run. A program whose files cannot be found
+    /// has none.
+    pub(super) fn look_at_files(&mut self, series: &[Series]) {
+        let mut all = Vec::new();
+        for (program, series) in series.iter().enumerate() {
+            let known = self.used.get(program).cloned();
+            let used = known.or_else(|| Some(self.find_files(program, series.accepted).ok()?.0));
+            let path =
+                self.tracees.tracee(program).map(|tracee| tracee.launcher.command().program().to_owned());
+            let files = ProgramFiles::new(&path.unwrap_or_default(), &used.unwrap_or_default());
+            all.push((files, None));
+        }
+        self.looked_at = all;
+        self.begun.fill(0);
+    }
+
+    /// What of a program's files was in memory before its first run after the warm-up.
+    pub(super) fn resident(&mut self, program: usize) -> Vec<ResidentPart> {
+        self.looked_at.get_mut(program).and_then(|(_, seen)| seen.take()).unwrap_or_default()
     }
 
     /// Finds the files that runs of a program open, with two runs that stop at every system call, because the first run may
@@ -207,7 +249,11 @@ impl<'o> Prepared<'o> {
             tracee.launcher.set_variable(OFFSET, OsStr::new(&filling));
         }
 
-        self.cooling.as_ref().map_or(Ok(()), |cooling| cooling.cool_down(program))
+        self.cooling.as_ref().map_or(Ok(()), |cooling| cooling.cool_down(program))?;
+        if let Some((files, seen)) = self.looked_at.get_mut(program).filter(|_| !self.warming_up) {
+            seen.get_or_insert_with(|| files.resident());
+        }
+        Ok(())
     }
 }
 

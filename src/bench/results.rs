@@ -157,6 +157,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         cpu: Some(cpu),
         undivided: why_not,
         processor: traced,
+        resident: series.resident.clone(),
         cold: series.cold.clone().map(|cold| with_costs(cold, samples)),
         output: series.output.map(output),
         lost_events: series.lost_events,

@@ -3,6 +3,7 @@
 use super::accepted::Accepted;
 use crate::document::bench::ColdRuns;
 use crate::document::conditions::Conditions;
+use crate::document::residence::ResidentPart;
 use crate::document::series::Rejected;
 use crate::stats::{Bootstrap, Comparison, median_of, paired};
 use firstbyte_measure::Counts;
@@ -86,6 +87,8 @@ pub struct Series {
     pub conditions: Option<Conditions>,
     /// How the page cache was made cold; `None`: it was warm.
     pub cold: Option<ColdRuns>,
+    /// What of its files was in memory before the first sample; empty if nobody looked.
+    pub resident: Vec<ResidentPart>,
     /// The samples in the order in which they were taken.
     pub samples: Vec<Sample>,
     /// The run of each sample with the number of its round, where runs are explained rather than timed.

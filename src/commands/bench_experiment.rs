@@ -25,6 +25,7 @@ pub(super) fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experi
             overhead: plan.overhead,
         },
         cold,
+        residence: plan.caches.iter().any(Option::is_some),
         env_offset: plan.env_offset,
         counting: Counting {
             runs: plan.count_runs,

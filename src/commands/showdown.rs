@@ -150,6 +150,7 @@ fn experiment(plan: &Plan, ready: &Ready, cold: Option<ColdMethod>) -> Result<Ex
             overhead: plan.overhead,
         },
         cold,
+        residence: plan.caches.iter().any(Option::is_some),
         env_offset: false,
         counting: Counting {
             runs: if plan.counts { COUNTING_RUNS } else { 0 },

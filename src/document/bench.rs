@@ -7,6 +7,7 @@ use super::Kind;
 use super::hyperfine::{self, Run, Summary};
 use super::metrics::Selection;
 use super::processor_time::ProcessorTimes;
+use super::residence::ResidentPart;
 use super::series::{Finish, Rejected};
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
@@ -223,6 +224,9 @@ pub struct Measurement {
     /// Processor times of runs apart, in which user code was told from the kernel's work; absent if none were made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorTimes>,
+    /// What of its files was in memory before the first run that counts; absent if nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resident: Vec<ResidentPart>,
     /// How the page cache was made cold, and what the runs had to read; absent for warm runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdRuns>,

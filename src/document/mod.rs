@@ -21,6 +21,7 @@ mod median_counts;
 pub mod metrics;
 pub mod processor_time;
 pub mod read;
+pub mod residence;
 pub mod series;
 pub mod throughput;
 pub mod trace;

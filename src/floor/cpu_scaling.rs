@@ -102,6 +102,7 @@ fn experiment(plan: &FloorPlan, entries: Vec<ExperimentEntry>) -> Experiment {
         entries,
         campaign: Campaign { aim: Aim::Time, limit, warmup: 1, seed: plan.seed, overhead: false },
         cold: None,
+        residence: false,
         env_offset: false,
         counting: Counting::default(),
     }

@@ -73,7 +73,14 @@ pub(super) fn observe<const N: usize>(
 
 /// An experiment with a warm page cache that counts nothing.
 pub(super) fn experiment(entries: Vec<ExperimentEntry>, campaign: Campaign) -> Experiment {
-    Experiment { entries, campaign, cold: None, env_offset: false, counting: Counting::default() }
+    Experiment {
+        entries,
+        campaign,
+        cold: None,
+        residence: false,
+        env_offset: false,
+        counting: Counting::default(),
+    }
 }
 
 pub(super) fn entry(command: Command, plan: &TracePlan) -> Result<ExperimentEntry, ExperimentError> {

@@ -60,6 +60,37 @@ fn every_run_of_a_dynamic_program_starts_with_no_resident_page_and_waits_for_the
 }
 
 #[test]
+fn warm_and_cold_are_side_by_side_with_what_was_in_memory_before() {
+    let folder = folder();
+    let words = ["--cache", "warm,cold", "--runs", "3", "--no-counts", "--no-overhead", "echo hi"];
+    let run = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+        command.current_dir(folder.path()).env("FIRSTBYTE_CACHE", folder.path().join("cache"));
+        command.arg("bench").args(words).args(more).output().unwrap()
+    };
+    let ran = run(&["--export-json", "-"]);
+    if ran.status.code() == Some(4) {
+        return skipped("cold runs do not work here");
+    }
+
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    for result in document["results"].as_array().unwrap() {
+        let resident = result["resident"].as_array().unwrap();
+        let part = |role: &str| resident.iter().find(|part| part["role"] == role).unwrap();
+        for role in ["executable", "loader", "libc"] {
+            let [pages, in_memory] = ["pages", "resident"].map(|name| part(role)[name].as_u64().unwrap());
+            assert!(pages > 0 && in_memory <= pages, "{result}");
+            assert_eq!(in_memory > 0, result["cache"] == "warm", "{role}: {result}");
+        }
+    }
+
+    let text = String::from_utf8(run(&[]).stdout).unwrap();
+    assert!(text.contains("in memory   executable 0 of ") && text.contains("no_cache"), "{text}");
+    let row = text.lines().skip_while(|line| !line.contains("no_cache")).nth(1).unwrap_or_default();
+    assert!(row.starts_with("echo hi "), "{text}");
+}
+
+#[test]
 fn nothing_outside_is_changed() {
     let folder = folder();
     let Some(_) = measured(folder.path(), &["echo hi"]) else { return };

@@ -79,7 +79,14 @@ impl<'s> Session<'s> {
     pub(super) fn experiment(&self, entries: Vec<ExperimentEntry>, limit: RunLimit) -> Experiment {
         let campaign =
             Campaign { aim: Aim::Time, limit, warmup: 2, seed: self.options.seed, overhead: false };
-        Experiment { entries, campaign, cold: None, env_offset: false, counting: Counting::default() }
+        Experiment {
+            entries,
+            campaign,
+            cold: None,
+            residence: false,
+            env_offset: false,
+            counting: Counting::default(),
+        }
     }
 
     /// Makes the runs with the usual tracer.

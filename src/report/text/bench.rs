@@ -2,6 +2,7 @@
 //! terminal shows it: the phases as bars, and the comparison.
 
 use super::phase_bars;
+use super::side_by_side;
 use super::sparkline::{MIN_SAMPLES, sparkline};
 use super::terminal::{Terminal, columns, flowed, truncated_paths};
 use crate::document::Document;
@@ -9,15 +10,16 @@ use crate::document::bench::{
     Cache, ColdMethod, ColdRuns, Distribution, Measurement, MedianCounts, Metric, Relative,
 };
 use crate::document::processor_time::DIVIDED_BY_TICKS;
+use crate::document::residence::{FileRole, ResidentPart};
 use crate::document::series::Finish;
 use crate::output::visible;
 use crate::report::metrics;
 use crate::report::phase_row::PhaseRow;
 use crate::report::pictures::charts::name as name_among;
-use crate::report::row::{fine_ratio, percent};
+use crate::report::row::{self, fine_ratio, percent};
 use crate::report::text::head::head;
 use crate::report::text::lists::{failed, list, notes};
-use crate::report::words::runs;
+use crate::report::words::{count_of, runs};
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, display_count, display_nanos};
@@ -32,6 +34,7 @@ pub fn render(document: &Document, terminal: &Terminal) -> String {
     parts.push(executions(document, terminal));
     parts.push(failed(document, terminal));
     parts.push(bars(document, terminal));
+    parts.extend(side_by_side::render(&row::ranking(document), terminal));
     parts.push(summary(document, terminal));
     parts.retain(|part| !part.is_empty());
     let page = parts.join("\n");
@@ -82,6 +85,7 @@ fn usual(measurement: &Measurement) -> Vec<(&'static str, String)> {
         ("counts", counts(measurement)),
         ("counters", counters(&measurement.counts)),
         ("cold", measurement.cold.as_ref().map(cold)),
+        ("in memory", in_memory(&measurement.resident)),
         ("runs", Some(measurement.times.len().to_string())),
     ];
     lines.into_iter().filter_map(|(label, figures)| Some((label, figures?))).collect()
@@ -256,6 +260,19 @@ fn cold(cold: &ColdRuns) -> String {
         [first, more @ ..] => format!("; always in memory: {} and {} more", visible(first), more.len()),
     };
     format!("{done}; {faults} faults waited for the disk, {bytes} came from it{memory}")
+}
+
+/// What of its files was in memory before a run, in pages.
+fn in_memory(resident: &[ResidentPart]) -> Option<String> {
+    joined(resident.iter().map(|part| {
+        let name = match part.role {
+            FileRole::Others => {
+                count_of(usize::try_from(part.files).unwrap_or(usize::MAX), "other", "others")
+            }
+            role => role.name().to_owned(),
+        };
+        format!("{name} {} of {} pages", part.resident, part.pages)
+    }))
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {

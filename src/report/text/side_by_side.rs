@@ -26,8 +26,10 @@ pub(super) fn render(
 ) -> Option<String> {
     let of = |cache: Cache| conditions.iter().find(|(state, _)| *state == Some(cache)).map(|(_, rows)| rows);
     let (warm, cold) = (of(Cache::Warm)?, of(Cache::Cold)?);
-    let found =
-        |measurement: &Measurement| cold.iter().find(|cold| cold.label() == measurement.label()).copied();
+    let same = |cold: &Measurement, warm: &Measurement| {
+        (cold.label(), &cold.parameters) == (warm.label(), &warm.parameters)
+    };
+    let found = |warm: &Measurement| cold.iter().find(|cold| same(cold, warm)).copied();
     let pairs: Vec<(&Measurement, &Measurement)> =
         warm.iter().filter_map(|measurement| Some((*measurement, found(measurement)?))).collect();
     let width = pairs.iter().map(|(warm, _)| width_of(&name(warm))).max()?.min(WIDEST_NAME);

@@ -19,7 +19,7 @@ mod used_files;
 pub use cold::{Cold, ColdFiles};
 pub use error::ColdError;
 pub use file_system::FileSystem;
-pub use residence::{cachestat, resident_pages};
+pub use residence::{cachestat, resident_pages, resident_part};
 pub use used_files::UsedFiles;
 
 use std::fs::File;

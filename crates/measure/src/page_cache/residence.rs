@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
 use std::ptr;
 
 /// `cachestat(2)`, Linux 6.5. The number is the same on every architecture; the `libc` crate's tables are older.
@@ -32,6 +33,13 @@ pub fn resident_pages(file: &File) -> io::Result<u64> {
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => by_mapping(file),
         answer => answer,
     }
+}
+
+/// How many pages of a file are in the page cache, and how many it has.
+pub fn resident_part(path: &Path) -> io::Result<(u64, u64)> {
+    let file = File::open(path)?;
+    let pages = file.metadata()?.len().div_ceil(rustix::param::page_size() as u64);
+    Ok((resident_pages(&file)?, pages))
 }
 
 /// How many pages of the file are in the page cache, by `cachestat(2)` alone (Linux 6.5).

@@ -86,7 +86,7 @@ fn warm_and_cold_are_side_by_side_with_what_was_in_memory_before() {
 
     let text = String::from_utf8(run(&[]).stdout).unwrap();
     assert!(text.contains("in memory   executable 0 of ") && text.contains("no_cache"), "{text}");
-    let row = text.lines().skip_while(|line| !line.contains("no_cache")).nth(1).unwrap_or_default();
+    let row = text.lines().skip_while(|line| !line.contains("no_cache")).nth(2).unwrap_or_default();
     assert!(row.starts_with("echo hi "), "{text}");
 }
 

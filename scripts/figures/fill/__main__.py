@@ -33,6 +33,7 @@ FIGURES = {
     'level0': runtime.level0,
     'level0-user': runtime.level0_user,
     'scores': runtime.scores,
+    'residence': runtime.residence,
     'trace': trace.tables,
     'watch-cost': watch.cost,
     'why': why.table,

@@ -121,3 +121,23 @@ def scores(results):
     found = {result['name']: result['processor'] for result in results.json('scores')['results']}
     rows = ([label, *(ns(found[key][time]['median']) for time in ('user', 'scored', 'burnt'))] for key, label in WAYS.items())
     return table(['a program that', 'user', 'scored', 'burnt'], '|'.join(['---'] * 4), rows)
+
+
+STATES = [('nothing (warm)', 'dropped', 'warm'), ('`drop_caches`', 'dropped', 'cold'), ('`--cache cold`', 'copies', 'cold')]
+ROLES = ['script', 'interpreter', 'executable', 'loader', 'libc']
+
+
+def residence(results):
+    rows = (resident(label, results.json(f'residence-{name}')['results'], program, cache)
+            for program in ('dash', 'c') for label, name, cache in STATES)
+    return table(['', 'before each run', 'script', 'interpreter or executable', 'loader', 'libc', 'faults that waited for the disk'],
+                 '|'.join(['---'] * 7), rows)
+
+
+def resident(label, found, program, cache):
+    result = next(result for result in found if (result['name'], result['cache']) == (program, cache))
+    pages = {part['role']: f"{part['resident']} of {part['pages']}" for part in result['resident']}
+    script, interpreter, executable, loader, libc = (pages.get(role, '-') for role in ROLES)
+    faults = statistics.median((result.get('cold') or {}).get('major_faults') or [0])
+    program = {'dash': 'dash', 'c': 'C, `printf`'}[program]
+    return [program, label, script, interpreter if executable == '-' else executable, loader, libc, f'{faults:g}']

@@ -39,7 +39,7 @@ pub(super) fn of_runs(summary: &Summary, usages: &[Usage]) -> [Option<f64>; 3] {
     let by_ticks = charged(|usage| usage.user).filter(|_| all >= DIVIDED_BY_TICKS);
     let accounts = iter::once(&summary.median_run).chain(summary.others.iter().map(|(account, _)| account));
     let traced: Vec<f64> = accounts.map(|account| of_account(account).user.as_f64() / 1e9).collect();
-    let user = if summary.slowed.is_some() { by_ticks } else { mean_of(&traced).map(|user| user.min(all)) };
+    let user = if summary.stopped { by_ticks } else { mean_of(&traced).map(|user| user.min(all)) };
     [Some(all), user, user.map(|user| all - user)]
 }
 

@@ -3,26 +3,26 @@
 use super::environment::InheritEnvArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, SeedArgs};
+use crate::claims::Post;
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
 use firstbyte_measure::launch::Environment;
 use std::path::PathBuf;
 
-const POSTS: &str = "\
-When run as root, this command drops the page cache of the whole machine from
-time to time, as one of the posts does.
-
-Posts:
-  000  Hello World Overdone
-  001  Startup Showdown
-  002  Response to Response
-  003  Print Benchmark
-  004  C Runtime Overhead";
+/// The posts by the numbers that `--only` takes.
+fn posts() -> String {
+    let posts = Post::ALL.map(|post| format!("\n  {}  {}, {}", post.number(), post.title(), post.credit()));
+    format!(
+        "When run as root, this command drops the page cache of the whole machine from\n\
+         time to time, as one of the posts does.\n\nPosts:{}",
+        posts.concat()
+    )
+}
 
 /// Test what five published posts say about starting programs
 #[derive(Debug, clap::Args)]
-#[command(after_help = POSTS)]
+#[command(after_help = posts())]
 pub struct Args {
     /// Test only the claims of this post, or only this claim (can be repeated; --list shows all)
     #[arg(long, value_name = "POST|ID", value_delimiter = ',')]

@@ -15,7 +15,7 @@ const ROOMS: [(&str, &str); 25] = [
     ),
     (
         "cli",
-        "report budget floor throughput watch prometheus tracing analysis bench document output measure elf",
+        "report budget claims floor throughput watch prometheus tracing analysis bench document output measure elf",
     ),
     ("report", "comparison claims analysis document inspect stats output measure elf"),
     ("budget", "document measure"),

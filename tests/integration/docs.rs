@@ -1,6 +1,7 @@
 //! README and docs: links lead somewhere, and figures are those of the results.
 
 use crate::support::skipped;
+use firstbyte::claims::Post;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,42 @@ fn every_link_leads_somewhere() {
         dead.extend(missing.map(|target| format!("{}: {target}", page.display())));
     }
     assert!(dead.is_empty(), "{}", dead.join("\n"));
+}
+
+/// What the pages call each post, and its section in docs/findings.md.
+const POSTS: [(&str, &str); 5] = [
+    ("Hello World Overdone", "hello-world-utterly-overdone"),
+    ("Startup Showdown", "startup-showdown"),
+    ("Response to Response", "a-response-to-response-to-hello-world"),
+    ("Print Benchmark", "print-benchmark"),
+    ("C Runtime Overhead", "c-runtime-overhead"),
+];
+
+#[test]
+fn every_paragraph_that_names_a_post_has_a_link_to_what_is_known_about_it() {
+    let mut unlinked = Vec::new();
+    for page in pages().into_iter().filter(|page| !page.ends_with("claims.md") && !page.ends_with("findings.md")) {
+        let prose = prose(&page);
+        for paragraph in prose.split("\n\n") {
+            let flowing = paragraph.replace('\n', " ");
+            let named = POSTS.iter().filter(|(name, _)| flowing.contains(name));
+            let bare = named.filter(|(_, section)| !flowing.contains(&format!("findings.md#{section})")));
+            unlinked.extend(bare.map(|(name, _)| format!("{}: {name}", page.display())));
+        }
+    }
+    assert!(unlinked.is_empty(), "{}", unlinked.join("\n"));
+}
+
+#[test]
+fn the_findings_credit_each_post_as_the_program_does() {
+    let findings = prose(&Path::new(ROOT).join("docs/findings.md")).replace('\n', " ");
+    for post in Post::ALL {
+        let title = post.address().map_or(format!("\"{}\"", post.title()), |address| {
+            format!("[{}]({address})", post.title())
+        });
+        let credited = [title.clone() + ", " + &post.credit(), title + ", published " + &post.credit()];
+        assert!(credited.iter().any(|credit| findings.contains(credit)), "{credited:?}");
+    }
 }
 
 #[test]

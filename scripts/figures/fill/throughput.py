@@ -78,7 +78,7 @@ def step(times, sink, place):
 
 def post(results):
     times = {(row['lines'], row['design']): row['median_ns'] for row in results.json('throughput-post')['results']}
-    yield 'The table of Response to Response, seconds, to /dev/null (`throughput-post.svg` draws it):'
+    yield 'The table of [Response to Response](findings.md#a-response-to-response-to-hello-world), seconds, to /dev/null (`throughput-post.svg` draws it):'
     yield table(['N', *POST_DESIGNS.values()], '|'.join(['---:'] * (1 + len(POST_DESIGNS))),
                 ([str(lines), *(f'{times[lines, design] / 1e9:.4f}' if (lines, design) in times else '' for design in POST_DESIGNS)]
                  for lines in sorted({lines for lines, _ in times})))

@@ -27,11 +27,17 @@ pub fn render(document: &ClaimsDocument) -> String {
     for post in Post::ALL {
         let rows = document.of_post(post.number());
         if !rows.is_empty() {
-            let _ = writeln!(text, "\n## {}: {}", post.number(), post.title());
+            let _ = writeln!(text, "\n## {}: {}\n\nPublished {}.", post.number(), title(post), post.credit());
             text.extend(rows.into_iter().map(claim));
         }
     }
     text
+}
+
+/// Linked to the post itself where its address is known.
+fn title(post: Post) -> String {
+    let title = post.title();
+    post.address().map_or(title.to_owned(), |address| format!("[{title}]({address})"))
 }
 
 fn machine(document: &ClaimsDocument) -> String {

@@ -18,8 +18,8 @@ pub fn render(document: &ClaimsDocument, terminal: &Terminal) -> String {
         if rows.is_empty() {
             continue;
         }
-        text += &terminal.bold(&format!("{} {}", post.number(), post.title()));
-        text += "\n\n";
+        text += &format!("{}\n", terminal.bold(&format!("{} {}", post.number(), post.title())));
+        text += &format!("{}\n\n", terminal.wrap(&format!("Published {}.", post.credit()), 0));
         for row in rows {
             text += &claim(row, terminal);
         }

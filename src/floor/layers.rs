@@ -202,29 +202,38 @@ impl<'f> Layers<'f> {
     pub(super) fn in_process(&mut self) {
         let (here, _) = shells::found(&shells::NAMES);
         if let Some(shell) = here.iter().find(|shell| shell.name == "bash").or(here.first()) {
-            self.builtin(shell);
+            self.builtins(shell);
         }
         for (name, removes, benchmark) in syscalls::down_to_the_floor() {
             self.add(name, removes, benchmark);
         }
     }
 
-    /// `echo` in a shell that is already running.
-    fn builtin(&mut self, shell: &Shell) {
-        let scripts = [String::new(), shells::straight("echo 'hello world'", self.repetitions)];
+    /// `echo` in a shell that is already running: in a loop, then on lines of its own.
+    fn builtins(&mut self, shell: &Shell) {
+        const ECHO: &str = "echo 'hello world'";
+        let looped = shells::counted(ECHO, self.repetitions);
+        let inline = shells::straight(ECHO, self.repetitions);
+        let scripts = [String::new(), looped, inline];
         let running = |(index, script): (usize, &String)| {
             shell.running(self.folder, &format!("waterfall-{index}"), script)
         };
         let spawned = scripts.iter().enumerate().map(running).collect::<io::Result<Vec<_>>>();
-        let source = spawned.map_err(|error| error.to_string()).map(|spawned| {
+        let empty = spawned.map_err(|error| error.to_string()).map(|spawned| {
             let first = self.benchmarks.len();
             self.benchmarks
                 .extend(spawned.into_iter().map(|spawn| Microbenchmark::new("builtin", spawn).at_most(1)));
-            Source::Difference(first + 1, first, self.repetitions)
+            first
         });
+
+        let above = |script: usize| {
+            empty.clone().map(|empty| Source::Difference(empty + script, empty, self.repetitions))
+        };
+        let name = format!("echo, in a shell loop of a running {}", shell.name);
+        self.planned.push(Planned { name, removes: "the loop".to_owned(), source: above(1) });
         let name = format!("echo, builtin of a running {}", shell.name);
         let removes = format!("{}: parse, expand, dispatch", shell.name);
-        self.planned.push(Planned { name, removes, source });
+        self.planned.push(Planned { name, removes, source: above(2) });
     }
 }
 

@@ -55,6 +55,11 @@ pub fn straight(command: &str, times: u32) -> String {
     format!("{command}\n").repeat(times as usize)
 }
 
+/// A command in the loop that Print Benchmark prints: `for i in $(seq N)`.
+pub fn counted(command: &str, times: u32) -> String {
+    Loop::Seq.script(command, times)
+}
+
 /// How a script repeats a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loop {

@@ -129,6 +129,10 @@ fn a_command_is_above_the_ladder_and_its_steps_sum_to_the_top() {
     let place = |name: &str| names.iter().position(|own| *own == name).unwrap_or_else(|| panic!("{names:?}"));
     assert!(place("/bin/sh -c, the command") < place("vfork+exec, the command"));
     assert!(place("vfork+exec, the command") < place("vfork+exec, plain ELF"));
+    let echo =
+        |how: &str| names.iter().position(|own| own.starts_with(&format!("echo, {how} of a running ")));
+    assert!(Some(place("vfork+exit")) < echo("in a shell loop"), "{names:?}");
+    assert!(echo("in a shell loop") < echo("builtin"), "{names:?}");
     assert_eq!(place("getppid, inline system call: the floor"), names.len() - 1);
 }
 

@@ -36,6 +36,10 @@ pub struct Args {
     /// Use the layout that starts fastest (plain) or the smallest one (packed)
     #[arg(long, value_enum, default_value_t = LayoutArg::Plain)]
     layout: LayoutArg,
+    /// Plain: state this alignment of the segment in bytes, a power of two [default: the largest page size of the
+    /// architecture's kernels]
+    #[arg(long, value_name = "BYTES")]
+    align: Option<u64>,
     /// Packed: allow files that only real kernels run, not qemu-user, which checks more
     #[arg(long)]
     real_kernels_only: bool,
@@ -124,7 +128,8 @@ impl PlannedPurpose {
 impl Args {
     pub fn plan(self) -> Result<Plan, ElfError> {
         let style = match self.layout {
-            LayoutArg::Plain => Style::Plain,
+            LayoutArg::Plain => Style::Plain { align: self.align },
+            LayoutArg::Packed if self.align.is_some() => return Err(ElfError::PackedAligns),
             LayoutArg::Packed => Style::Packed(Demands {
                 real_kernels_only: self.real_kernels_only,
                 large_mappings: self.large_mappings,

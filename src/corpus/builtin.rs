@@ -9,6 +9,7 @@ use firstbyte_elf::{Architecture, plain};
 pub(crate) fn image(builtin: Builtin, message: &[u8]) -> Result<Vec<u8>, String> {
     match builtin {
         Builtin::PlainElf => plain(host()?, message),
+        Builtin::PlainElfAlign4 => aligned(host()?, message, 4),
         Builtin::PackedElf => packed(host()?, message),
         Builtin::PlainElfI386 => plain(Architecture::I386, message),
         Builtin::PackedElfI386 => packed(Architecture::I386, message),
@@ -22,6 +23,12 @@ fn host() -> Result<Architecture, String> {
 
 fn plain(architecture: Architecture, message: &[u8]) -> Result<Vec<u8>, String> {
     plain::image(architecture, message, Some(0)).map_err(|error| error.to_string())
+}
+
+fn aligned(architecture: Architecture, message: &[u8], bytes: u64) -> Result<Vec<u8>, String> {
+    let mut image = plain(architecture, message)?;
+    plain::set_alignment(architecture, &mut image, bytes).map_err(|error| error.to_string())?;
+    Ok(image)
 }
 
 fn packed(architecture: Architecture, message: &[u8]) -> Result<Vec<u8>, String> {

@@ -109,6 +109,9 @@ pub struct ScriptProgram {
 pub enum Builtin {
     /// The plain static ELF: headers, a write and an exit. The floor.
     PlainElf,
+    /// The plain static ELF whose segment is aligned to 4 bytes.
+    #[serde(rename = "plain-elf-align-4")]
+    PlainElfAlign4,
     /// The smallest executable that the kernel accepts.
     PackedElf,
     /// The plain i386 executable, for x86-64.

@@ -39,6 +39,24 @@ fn native() -> &'static [&'static str] {
 }
 
 #[test]
+fn another_alignment_is_stated_in_a_file_of_the_same_size_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    for arch in native() {
+        let usual = fs::read(written(folder.path(), &["--message", "hi", "--arch", arch])).unwrap();
+        let ultra = written(folder.path(), &["--message", "hi", "--arch", arch, "--align", "4"]);
+        assert_eq!(run(&ultra, b"").stdout, b"hi", "{arch}");
+        let ultra = fs::read(ultra).unwrap();
+        assert!(ultra.len() == usual.len() && ultra != usual, "{arch}");
+    }
+    for wrong in [&["--align", "3"][..], &["--align", "4", "--layout", "packed"]] {
+        let output = elf(&[&["--message", "hi", "-o", "-"], wrong].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{wrong:?}");
+        assert!(said.contains("\nhelp: "), "{said}");
+    }
+}
+
+#[test]
 fn escapes_are_interpreted_and_the_rest_is_written_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     for arch in native() {

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: hello TEXT FILE".into());
     };
     let purpose = Purpose::Message { text: format!("{text}\n").into_bytes(), exit: Some(0) };
-    let executable = firstbyte_elf::write(Architecture::X86_64, &purpose, Style::Plain)?;
+    let executable = firstbyte_elf::write(Architecture::X86_64, &purpose, Style::Plain { align: None })?;
 
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o755).open(path)?;
     file.write_all(&executable.image)?;

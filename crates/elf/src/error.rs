@@ -30,6 +30,21 @@ pub enum ElfError {
         "the packed layout always exits, because `--no-exit` would not make the file smaller\nhelp: use `--layout plain`, or `--exit STATUS`"
     )]
     PackedExits,
+    /// The segment cannot have this alignment.
+    #[error(
+        "`{bytes}` is not an alignment that the segment can have\nhelp: give a power of two of at most {limit}, as in `--align 4`"
+    )]
+    Alignment {
+        /// The requested alignment.
+        bytes: u64,
+        /// The highest possible alignment.
+        limit: u64,
+    },
+    /// The packed layout has no alignment of its own.
+    #[error(
+        "the packed layout puts other values where the alignment is\nhelp: use `--layout plain`, or leave out `--align`"
+    )]
+    PackedAligns,
     /// A backslash is followed by something that is not an escape.
     #[error("`{0}` is not a valid escape\nhelp: use `\\n`, `\\t`, `\\r`, `\\0`, `\\\\` or `\\xHH`")]
     UnknownEscape(String),

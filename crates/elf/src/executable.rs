@@ -23,7 +23,11 @@ pub enum Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// The layout of [`plain`].
-    Plain,
+    Plain {
+        /// The alignment that the program header states, in bytes. `None` is the largest page size of the
+        /// architecture's kernels.
+        align: Option<u64>,
+    },
     /// The layout of [`packed`].
     Packed(Demands),
 }
@@ -49,12 +53,13 @@ pub struct Executable {
 /// Every [`ElfError`] except those of names and escapes.
 pub fn write(architecture: Architecture, purpose: &Purpose, style: Style) -> Result<Executable, ElfError> {
     match (style, purpose) {
-        (Style::Plain, Purpose::Message { text, exit }) => {
-            let image = plain::image(architecture, text, *exit)?;
-            Ok(plainly(architecture, image, text.len()))
-        }
-        (Style::Plain, _) => {
-            Ok(plainly(architecture, plain::wrap(architecture, &flat(architecture, purpose))?, 0))
+        (Style::Plain { align }, _) => {
+            let (mut image, message) = match purpose {
+                Purpose::Message { text, exit } => (plain::image(architecture, text, *exit)?, text.len()),
+                _ => (plain::wrap(architecture, &flat(architecture, purpose))?, 0),
+            };
+            align.map_or(Ok(()), |bytes| plain::set_alignment(architecture, &mut image, bytes))?;
+            Ok(plainly(architecture, image, message))
         }
         (Style::Packed(_), Purpose::Message { exit: None, .. }) => Err(ElfError::PackedExits),
         (Style::Packed(demands), Purpose::Message { text, exit: Some(status) }) => {

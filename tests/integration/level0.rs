@@ -29,9 +29,9 @@ fn level0(driver: &Driver, place: &TempDir, arguments: &[&str]) -> Option<PathBu
     let table = place.path().join("table.h");
     fs::write(&table, generated.stdout).unwrap();
     let definition = format!("-DTABLE=\"{}\"", table.display());
-    let flavour = if arguments[0] == "bloom" { "-DBLOOM" } else { "-DEXACT" };
+    let flavour = format!("-D{}", arguments[0].to_uppercase());
     let program = place.path().join(format!("level0-{}", arguments[0]));
-    ours(driver, &["-O2", &definition, flavour], &folder().join("samples/level0/level0.c"), &program);
+    ours(driver, &["-O2", &definition, &flavour], &folder().join("samples/level0/level0.c"), &program);
     Some(program)
 }
 
@@ -150,6 +150,18 @@ fn level0_finds_exactly_the_words_of_web2() {
 #[test]
 fn level0_finds_exactly_the_words_of_a_huge_list() {
     level0_is_exact(HUGE, "wamerican-huge", 530_000);
+}
+
+#[test]
+fn level0_with_a_perfect_hash_finds_exactly_the_words_and_none_that_are_nearly_in_the_list() {
+    let Some(words) = dictionary(WEB2, "miscfiles") else { return };
+    let Some(driver) = native() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let Some(program) = level0(&driver, &place, &["perfect", WEB2]) else { return };
+    for input in [words.clone(), near_misses(&words)] {
+        let Some(expected) = reference(WEB2, &input) else { return };
+        assert!(fed(&program, &[], &input).stdout == expected);
+    }
 }
 
 #[test]

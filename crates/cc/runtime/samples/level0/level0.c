@@ -2,8 +2,8 @@
  * is not in the dictionary between angle brackets. A word is a run of bytes other than space and newline. It is looked up
  * in lower case (A-Z).
  *
- * Compile it with a table from the generator: -DTABLE='"exact.h"' (no errors, by construction) or -DTABLE='"bloom.h"'
- * -DBLOOM.
+ * Compile it with a table from the generator: -DTABLE='"exact.h"' (no errors, by construction), -DTABLE='"bloom.h"' -DBLOOM,
+ * or -DTABLE='"perfect.h"' -DPERFECT.
  *
  * Input and output share one buffer, so a small text touches one page of it:
  *
@@ -22,17 +22,25 @@ enum { ROOM = 2048, BLOCK = 65536 };
 
 static unsigned char text[ROOM + BLOCK];
 
-#ifdef BLOOM
+#if defined BLOOM || defined PERFECT
 enum { LONGEST_WORD = 256 };
 
-static int is_known(const unsigned char *word, const unsigned char *end, int is_long_text)
+static uint64_t hash_of(const unsigned char *word, const unsigned char *end)
 {
-    uint64_t hash = 0xcbf29ce484222325, first, step, i;
+    uint64_t hash = 0xcbf29ce484222325;
 
-    (void)is_long_text;
     for (; word < end; word++)
         hash = (hash ^ (*word >= 'A' && *word <= 'Z' ? *word | 32u : *word)) * 0x100000001b3;
-    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15;
+    return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15;
+}
+#endif
+
+#ifdef BLOOM
+static int is_known(const unsigned char *word, const unsigned char *end, int is_long_text)
+{
+    uint64_t hash = hash_of(word, end), first, step, i;
+
+    (void)is_long_text;
     first = hash & 0xffffffff;
     step = hash >> 32 | 1;
     for (i = 0; i < HASHES; i++) {
@@ -41,6 +49,15 @@ static int is_known(const unsigned char *word, const unsigned char *end, int is_
             return 0;
     }
     return 1;
+}
+#elif defined PERFECT
+static int is_known(const unsigned char *word, const unsigned char *end, int is_long_text)
+{
+    uint64_t hash = hash_of(word, end);
+    uint32_t low = (uint32_t)hash;
+
+    (void)is_long_text;
+    return slots[(low ^ (uint32_t)(hash >> 32) ^ pilots[hash >> 48] * 0x9e3779b9u) * 0x85ebca6bu >> 14] == low;
 }
 #else
 enum { LONGEST_WORD = LONGEST, OTHER = 31 };

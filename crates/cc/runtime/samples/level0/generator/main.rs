@@ -1,11 +1,14 @@
-//! Turns a word list into a C table: `generate exact WORDS > dictionary.h`, `generate bloom BYTES HASHES WORDS > …`.
+//! Turns a word list into a C table: `generate exact WORDS > dictionary.h`, `generate bloom BYTES HASHES WORDS > …`,
+//! `generate perfect WORDS > …`.
 //!
 //! Words with capitals or spaces are left out. The program looks up words without spaces in lower case, so nothing can
 //! match them. `exact` reads its own table back and compares its words with the list before it prints anything.
 
 mod automaton;
 mod bloom;
+mod hash;
 mod layout;
+mod perfect;
 mod table;
 
 use std::io::Write;
@@ -16,7 +19,9 @@ fn main() {
     let text = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["exact", path] => exact(&words(path)),
         ["bloom", bytes, hashes, path] => bloom::header(&words(path), number(bytes), number(hashes)),
-        _ => fail("usage: generate exact WORDS, or generate bloom BYTES HASHES WORDS"),
+        ["perfect", path] => perfect::header(&words(path))
+            .unwrap_or_else(|| fail("two words of the list have the same hash")),
+        _ => fail("usage: generate exact WORDS, generate bloom BYTES HASHES WORDS, or generate perfect WORDS"),
     };
     if let Err(error) = std::io::stdout().write_all(text.as_bytes()) {
         fail(&format!("cannot write the table: {error}"));

@@ -6,7 +6,7 @@ use include_dir::{Dir, include_dir};
 
 static PROGRAMS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/claims");
 
-/// Whether a program is one of the two solutions of C Runtime Overhead's Level 0. They are built and run apart from the corpus.
+/// Whether a program is one of the solutions of C Runtime Overhead's Level 0, or runs beside them. They are built and run apart from the corpus.
 pub fn is_level0(program: &str) -> bool {
     program.starts_with("level0")
 }

@@ -1,6 +1,5 @@
 //! Turns measurements into evidence: one function for each source. Pure.
 
-use super::claim_programs::is_level0;
 use super::quantity::{CountKind, Quantity, RunState, TimedPart};
 use super::{ClaimEvidence, Lack, Needs, Reading};
 use crate::bench::results::overhead;
@@ -24,23 +23,27 @@ pub fn skipped(evidence: &mut ClaimEvidence, needs: &Needs, skipped: &[SkippedPr
     }
 }
 
-fn program(quantity: Quantity) -> Option<&'static str> {
+/// The program that has to be built or run.
+pub fn program(quantity: Quantity) -> Option<&'static str> {
     match quantity {
         Quantity::Time { program, .. }
         | Quantity::Count { program, .. }
         | Quantity::Imports { program, .. }
         | Quantity::Overhead(program)
         | Quantity::FileSize(program)
+        | Quantity::TraceLines(program)
+        | Quantity::LostByPerf { program, .. }
+        | Quantity::TakenForKnown(program)
         | Quantity::Reported { program, .. }
         | Quantity::AllProcessors(program) => Some(program),
         _ => None,
     }
 }
 
-/// Notes why Level 0 could not be built.
-pub fn level0_lacking(evidence: &mut ClaimEvidence, needs: &Needs, lack: &Lack) {
-    let of_level0 = |quantity: &Quantity| program(*quantity).is_some_and(is_level0);
-    needs.quantities().filter(of_level0).for_each(|quantity| evidence.lack(quantity, lack.clone()));
+/// Notes why a program could not be built.
+pub fn lacking(evidence: &mut ClaimEvidence, needs: &Needs, name: &str, lack: &Lack) {
+    let of_it = needs.quantities().filter(|quantity| program(*quantity) == Some(name));
+    of_it.for_each(|quantity| evidence.lack(quantity, lack.clone()));
 }
 
 /// Runs under one condition, interleaved.

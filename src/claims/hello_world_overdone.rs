@@ -1,30 +1,28 @@
 //! The claims of "Hello World, Utterly Overdone".
 
+mod prints;
+
 use super::claim::Claim;
 use super::limit_check::{LimitCheck, ascending};
 use super::post::Post;
-use super::quantity::print as timed;
 use super::quantity::{CountKind, Expression, Quantity, RunState, TimedPart, count, time, warm};
 use firstbyte_measure::timeline::Phase;
 
 const C: &str = "c-printf";
 const WRITE: &str = "c-write";
 const GAS32: &str = "asm-i386-int80";
-/// Programs that print a hundred times, and time the first print and the last.
-const TIMED_PUTS: &str = "timed-c-puts";
-const TIMED_RUBY: &str = "timed-ruby";
 /// The four languages of the post.
 const FOUR: [(&str, &str); 4] = [("C", C), ("Java", "java"), ("Ruby", "ruby"), ("JavaScript", "node")];
 
 const TOTALS: &str = "interleaved warm runs without strace, from the entry of execve to the exit; medians \
                       of the ratios of runs in the same round";
-const COUNTS: &str = "system calls of all threads, counted by ptrace from execve to exit; strace -f prints \
-                      a line for each, two where calls of several threads overlap, and one for each exit \
-                      and signal";
+const LINES: &str = "the lines of `strace -f -ttt`, as the post counted them: one for each system call of each \
+                     thread, two where calls of several threads overlap, and one for each exit and signal";
 
 pub(super) fn claims() -> Vec<Claim> {
     vec![
         hundredfold(),
+        twice(),
         slowest_javascript(),
         shares(),
         trace_lines(),
@@ -32,11 +30,11 @@ pub(super) fn claims() -> Vec<Claim> {
         lines_correlate(),
         node_user_space(),
         processes(),
-        first_print(),
-        ruby_prints_faster(),
-        write_as_puts(),
-        printf_is_puts(),
-        printf_slower_than_puts(),
+        prints::first(),
+        prints::ruby_faster(),
+        prints::write_as_puts(),
+        prints::printf_is_puts(),
+        prints::printf_slower_than_puts(),
         write_fewer_calls(),
         three_hellos_strace(),
         write_faster(),
@@ -52,6 +50,10 @@ fn total(program: &'static str) -> Expression {
 
 fn calls(program: &'static str) -> Expression {
     count(program, CountKind::Syscalls)
+}
+
+fn trace_lines_of(program: &'static str) -> Expression {
+    Quantity::TraceLines(program).into()
 }
 
 fn of_four(figures: [f64; 4], check: fn(&str, &'static str, f64) -> LimitCheck) -> Vec<LimitCheck> {
@@ -76,6 +78,29 @@ fn hundredfold() -> Claim {
         holds: "each of the three starts a runtime that reads, maps and executes about 100 times as \
                 much as C does",
         fails: "at least one of the three is not about 100 times as slow as C on this machine",
+    }
+}
+
+fn twice() -> Claim {
+    Claim {
+        id: "000-twice",
+        post: Post::HelloWorldOverdone,
+        text: "If I print HW twice, then each program wouldn't be twice as slow",
+        figure: "",
+        how: "the four programs, and the same with a second print, into a pipe, where stdio of C writes both \
+              lines at once; interleaved warm runs; medians of the ratios of runs in the same round",
+        rule: "each program that prints twice takes less than 1.41 times as long as the one that prints once, \
+               that is, closer to once than to twice",
+        checks: FOUR
+            .iter()
+            .zip(["twice-c", "twice-java", "twice-ruby", "twice-node"])
+            .map(|((language, program), two)| {
+                LimitCheck::new(format!("{language}, two prints over one"), total(two) / total(program))
+                    .at_most(std::f64::consts::SQRT_2)
+            })
+            .collect(),
+        holds: "nearly all of the time is that of starting and ending, which happens once",
+        fails: "a second print is a large part of the time of at least one of them",
     }
 }
 
@@ -137,12 +162,12 @@ fn trace_lines() -> Claim {
         post: Post::HelloWorldOverdone,
         text: "Line length of strace: 29 C, 3079 Java, 3154 Ruby, 517 Javascript",
         figure: "29, 3079, 3154, 517",
-        how: COUNTS,
+        how: LINES,
         rule: "each count is closer to the post's than to half or twice the post's",
         checks: of_four([29.0, 3079.0, 3154.0, 517.0], |language, program, lines| {
-            LimitCheck::new(language, calls(program)).about(lines)
+            LimitCheck::new(language, trace_lines_of(program)).about(lines)
         }),
-        holds: "today's versions make about as many system calls as those of 2017",
+        holds: "today's versions print about as many lines as those of 2017",
         fails: "the counts depend on versions; the post had Ruby 2.3.3, glibc 2.24, and the Java and \
                 Node of 2017, which did other things at their start than today's versions do",
     }
@@ -154,17 +179,17 @@ fn less_work() -> Claim {
         post: Post::HelloWorldOverdone,
         text: "C might be ~100x faster than the others because it's doing ~100x less work",
         figure: "3079 / 29 = 106, 3154 / 29 = 109, 517 / 29 = 18 lines of strace",
-        how: COUNTS,
-        rule: "each of the three makes, to the nearest power of ten, 100 times as many system calls as C",
+        how: LINES,
+        rule: "each of the three has, to the nearest power of ten, 100 times as many lines as C",
         checks: FOUR[1..]
             .iter()
             .map(|(language, program)| {
-                LimitCheck::new(format!("{language} over C"), calls(program) / calls(C))
-                    .in_the_order_of(100.0)
+                let ratio = trace_lines_of(program) / trace_lines_of(C);
+                LimitCheck::new(format!("{language} over C"), ratio).in_the_order_of(100.0)
             })
             .collect(),
-        holds: "counted in system calls, C does about a hundredth of the work",
-        fails: "counted in system calls, at least one of the others does not do 100 times as much; most \
+        holds: "counted in lines of strace, C does about a hundredth of the work",
+        fails: "counted in lines of strace, at least one of the others does not do 100 times as much; most \
                 of their time is user code and page faults, which strace does not show",
     }
 }
@@ -175,22 +200,22 @@ fn lines_correlate() -> Claim {
         post: Post::HelloWorldOverdone,
         text: "The line lengths for C, Java, and Ruby correlate well to their execution times. JS is the odd outlier",
         figure: "microseconds for each line: C 25, Java 18, Ruby 15, JavaScript 120",
-        how: "median total divided by the number of system calls",
+        how: "median total, without strace, divided by the number of lines of `strace -f -ttt`",
         rule: "of C, Java and Ruby, the largest is at most 3.2 times the smallest; JavaScript exceeds \
                the largest",
         checks: vec![
-            LimitCheck::new("C", total(C) / calls(C)),
-            LimitCheck::new("Java", total("java") / calls("java")),
-            LimitCheck::new("Ruby", total("ruby") / calls("ruby")),
-            LimitCheck::new("JavaScript", total("node") / calls("node")),
+            LimitCheck::new("C", by_line(C)),
+            LimitCheck::new("Java", by_line("java")),
+            LimitCheck::new("Ruby", by_line("ruby")),
+            LimitCheck::new("JavaScript", by_line("node")),
             LimitCheck::new("Java over C", spread("java", C)).within(0.316, 3.162),
             LimitCheck::new("Ruby over C", spread("ruby", C)).within(0.316, 3.162),
             LimitCheck::new("Java over Ruby", spread("java", "ruby")).within(0.316, 3.162),
             LimitCheck::new("JavaScript over Java", spread("node", "java")).at_least(1.0),
             LimitCheck::new("JavaScript over Ruby", spread("node", "ruby")).at_least(1.0),
         ],
-        holds: "time and the number of calls go together, except in JavaScript, whose time is user code",
-        fails: "the number of calls does not predict the time, which is spent in user code and page \
+        holds: "time and the number of lines go together, except in JavaScript, whose time is user code",
+        fails: "the number of lines does not predict the time, which is spent in user code and page \
                 faults; the four have very different shares of these",
     }
 }
@@ -249,119 +274,14 @@ fn processes() -> Claim {
     }
 }
 
-/// The time for each call of one program over that of the other.
+/// The time for each line of strace.
+fn by_line(program: &'static str) -> Expression {
+    total(program) / trace_lines_of(program)
+}
+
+/// The time for each line of one program over that of the other.
 fn spread(program: &'static str, other: &'static str) -> Expression {
-    (total(program) / calls(program)) / (total(other) / calls(other))
-}
-
-fn first_print() -> Claim {
-    Claim {
-        id: "000-first-print",
-        post: Post::HelloWorldOverdone,
-        text: "Ruby is an order of magnitude faster to print than C (the first print of C, and one of \
-               Ruby after its marker)",
-        figure: "C 42 µs, Ruby 6 µs: 7 times",
-        how: "as in the post: C's first print, and a print of Ruby that is not its first; by each \
-              language's monotonic clock, whose cost is subtracted (for C, the post read the CPU-time \
-              clock, which is a system call)",
-        rule: "the ratio is, to the nearest power of ten, the post's (between 2.2 and 22)",
-        checks: vec![
-            LimitCheck::new("C, first", timed(TIMED_PUTS, 1)),
-            LimitCheck::new("Ruby, hundredth", timed(TIMED_RUBY, 100)),
-            LimitCheck::new("C over Ruby", timed(TIMED_PUTS, 1) / timed(TIMED_RUBY, 100))
-                .in_the_order_of(7.0),
-        ],
-        holds: "the first print of C sets up stdio; Ruby did its own set-up before its marker",
-        fails: "this ratio is different here",
-    }
-}
-
-fn ruby_prints_faster() -> Claim {
-    Claim {
-        id: "000-ruby-prints-faster",
-        post: Post::HelloWorldOverdone,
-        text: "How is it that Ruby puts results in a direct call to write, but the equivalent C is nearly 10x slower?",
-        figure: "42 and 6 µs",
-        how: "the same for both: the hundredth print, by each language's monotonic clock, whose cost is \
-              subtracted",
-        rule: "C takes, to the nearest power of ten, ten times as long",
-        checks: vec![
-            LimitCheck::new("C, hundredth", timed(TIMED_PUTS, 100)),
-            LimitCheck::new("Ruby, hundredth", timed(TIMED_RUBY, 100)),
-            LimitCheck::new("Ruby, first", timed(TIMED_RUBY, 1)),
-            LimitCheck::new("C over Ruby, hundredth", timed(TIMED_PUTS, 100) / timed(TIMED_RUBY, 100))
-                .in_the_order_of(10.0),
-            LimitCheck::new("C over Ruby, first", timed(TIMED_PUTS, 1) / timed(TIMED_RUBY, 1)),
-        ],
-        holds: "also after both have set up what they print with",
-        fails: "after both have set up what they print with, C is not ten times slower; the post \
-                compares a first print with a later one",
-    }
-}
-
-fn write_as_puts() -> Claim {
-    Claim {
-        id: "000-write-as-puts",
-        post: Post::HelloWorldOverdone,
-        text: "with write(2) I see the same 6μs time that Ruby Kernel#puts reported",
-        figure: "6 µs",
-        how: "C's first write(2), and a print of Ruby that is not its first, each by its language's \
-              monotonic clock, whose cost is subtracted",
-        rule: "the ratio is closer to 1 than to a half or 2",
-        checks: vec![
-            LimitCheck::new("C, first write", timed("timed-c-write", 1)),
-            LimitCheck::new("write over puts", timed("timed-c-write", 1) / timed(TIMED_RUBY, 100)).about(1.0),
-        ],
-        holds: "both take little more than the system call",
-        fails: "write(2) in C and puts in Ruby do not take the same time here",
-    }
-}
-
-fn printf_is_puts() -> Claim {
-    Claim {
-        id: "000-printf-is-puts",
-        post: Post::HelloWorldOverdone,
-        text: "gcc turns printf into puts; -fno-builtin keeps printf",
-        figure: "",
-        how: "the functions that the output of `gcc hello.c` and of `gcc -fno-builtin hello.c` imports",
-        rule: "the first imports puts and not printf, the second printf and not puts",
-        checks: vec![
-            imports("plain", C, "puts", 1.0),
-            imports("plain", C, "printf", 0.0),
-            imports("-fno-builtin", "c-printf-real", "printf", 1.0),
-            imports("-fno-builtin", "c-printf-real", "puts", 0.0),
-        ],
-        holds: "gcc replaces a printf of a constant line by puts, even without -O",
-        fails: "this gcc does not do that",
-    }
-}
-
-fn printf_slower_than_puts() -> Claim {
-    Claim {
-        id: "000-printf-slower-than-puts",
-        post: Post::HelloWorldOverdone,
-        text: "the unopt'd compiled hello.c version (printf) is in fact marginally slower than C puts",
-        figure: "",
-        how: "the time of a print by each program's own clock, first and hundredth, as firstbyte floor \
-              measures it; and, without limits, the totals of the two programs",
-        rule: "the first print by printf takes longer than that by puts, and at most 1.5 times as long",
-        checks: vec![
-            LimitCheck::new("first print by printf", timed("timed-c-printf", 1)),
-            LimitCheck::new("first print by puts", timed("timed-c-puts", 1)),
-            LimitCheck::new(
-                "printf over puts, first print",
-                timed("timed-c-printf", 1) / timed("timed-c-puts", 1),
-            )
-            .within(1.0, 1.5),
-            LimitCheck::new(
-                "printf over puts, hundredth print",
-                timed("timed-c-printf", 100) / timed("timed-c-puts", 100),
-            ),
-            LimitCheck::new("printf over puts, total", total("c-printf-real") / total(C)),
-        ],
-        holds: "printf parses its format, which costs a little",
-        fails: "the difference between the two programs is not what the post says",
-    }
+    by_line(program) / by_line(other)
 }
 
 fn write_fewer_calls() -> Claim {
@@ -381,11 +301,6 @@ fn write_fewer_calls() -> Claim {
                 neither",
         fails: "this C library's stdio starts differently",
     }
-}
-
-fn imports(which: &str, program: &'static str, symbol: &'static str, value: f64) -> LimitCheck {
-    let needs = Quantity::Imports { program, symbol };
-    LimitCheck::new(format!("{which} needs {symbol}"), needs.into()).exactly(value)
 }
 
 fn stopped(program: &'static str) -> Expression {

@@ -27,12 +27,20 @@ impl Needs {
 
     /// The programs that run under a condition. Counts, overheads and file sizes come from the warm runs.
     pub fn programs(&self, state: RunState) -> BTreeSet<&'static str> {
+        let running = self.running(state);
+        running.into_iter().filter(|program| !is_level0(program)).collect()
+    }
+
+    /// The solutions of Level 0 that run under a condition.
+    pub fn level0(&self, state: RunState) -> BTreeSet<&'static str> {
+        self.running(state).into_iter().filter(|program| is_level0(program)).collect()
+    }
+
+    fn running(&self, state: RunState) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
-            Quantity::Time { program, state: stated, .. } => {
-                (stated == state && !is_level0(program)).then_some(program)
-            }
+            Quantity::Time { program, state: stated, .. } => (stated == state).then_some(program),
             Quantity::Count { program, .. } | Quantity::Overhead(program) | Quantity::FileSize(program) => {
-                (state == RunState::Warm && !is_level0(program)).then_some(program)
+                (state == RunState::Warm).then_some(program)
             }
             _ => None,
         })
@@ -46,6 +54,8 @@ impl Needs {
             | Quantity::Imports { program, .. }
             | Quantity::Overhead(program)
             | Quantity::FileSize(program)
+            | Quantity::TraceLines(program)
+            | Quantity::LostByPerf { program, .. }
             | Quantity::AllProcessors(program) => Some(program).filter(|program| !is_level0(program)),
             _ => None,
         })

@@ -37,6 +37,12 @@ pub enum Quantity {
         /// 1 or 100.
         print: u32,
     },
+    /// The lines that `strace -f -ttt` prints about a program.
+    TraceLines(&'static str),
+    /// The part of a program's writes that `perf record` loses, from 0 to 1.
+    LostByPerf { program: &'static str, buffer: PerfBuffer },
+    /// The part of the unknown words nearly in the dictionary that a solution of Level 0 takes for known, from 0 to 1.
+    TakenForKnown(&'static str),
     /// From execve to the first write, as a tool reports it in runs of its own.
     Reported { tool: ReportingTool, program: &'static str },
     /// How many processors programs may run on.
@@ -72,6 +78,15 @@ impl ReportingTool {
             ReportingTool::Perf => "linux-perf",
         }
     }
+}
+
+/// The buffer from which `perf record` reads its events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PerfBuffer {
+    /// As perf chooses it.
+    Default,
+    /// One page for each processor, the smallest.
+    OnePage,
 }
 
 /// A part of a run.
@@ -134,7 +149,11 @@ impl Quantity {
             | Quantity::Print { .. }
             | Quantity::Reported { .. } => ClaimUnit::Ns,
             Quantity::Overhead(_) | Quantity::AllProcessors(_) => ClaimUnit::Times,
-            Quantity::Count { .. } | Quantity::LostEvents | Quantity::Processors => ClaimUnit::Count,
+            Quantity::Count { .. }
+            | Quantity::LostEvents
+            | Quantity::Processors
+            | Quantity::TraceLines(_) => ClaimUnit::Count,
+            Quantity::LostByPerf { .. } | Quantity::TakenForKnown(_) => ClaimUnit::Part,
             Quantity::FileSize(_) | Quantity::Packed { .. } => ClaimUnit::Bytes,
             Quantity::Imports { .. } | Quantity::Right(_) => ClaimUnit::Yes,
         }

@@ -120,7 +120,19 @@ fn the_page_in_docs_matches_the_recorded_run() {
 }
 
 /// Claims that are younger than the recorded run. The next run (`make figures`) has them, and then this list is empty.
-const ADDED: [&str; 0] = [];
+const ADDED: [&str; 11] = [
+    "000-twice",
+    "003-order",
+    "003-ultra",
+    "004-dietlibc",
+    "004-as-long-as-nothing",
+    "004-set-instead-of-array",
+    "004-embedded",
+    "004-bloom-in-20-kb",
+    "004-bloom-or-perfect",
+    "004-sleep-not-scored",
+    "004-daemon-not-scored",
+];
 
 #[test]
 fn the_recorded_run_has_every_claim() {

@@ -73,7 +73,9 @@ const POSTS: [(&str, &str); 5] = [
 #[test]
 fn every_paragraph_that_names_a_post_has_a_link_to_what_is_known_about_it() {
     let mut unlinked = Vec::new();
-    for page in pages().into_iter().filter(|page| !page.ends_with("claims.md") && !page.ends_with("findings.md")) {
+    for page in
+        pages().into_iter().filter(|page| !page.ends_with("claims.md") && !page.ends_with("findings.md"))
+    {
         let prose = prose(&page);
         for paragraph in prose.split("\n\n") {
             let flowing = paragraph.replace('\n', " ");
@@ -89,9 +91,9 @@ fn every_paragraph_that_names_a_post_has_a_link_to_what_is_known_about_it() {
 fn the_findings_credit_each_post_as_the_program_does() {
     let findings = prose(&Path::new(ROOT).join("docs/findings.md")).replace('\n', " ");
     for post in Post::ALL {
-        let title = post.address().map_or(format!("\"{}\"", post.title()), |address| {
-            format!("[{}]({address})", post.title())
-        });
+        let title = post
+            .address()
+            .map_or(format!("\"{}\"", post.title()), |address| format!("[{}]({address})", post.title()));
         let credited = [title.clone() + ", " + &post.credit(), title + ", published " + &post.credit()];
         assert!(credited.iter().any(|credit| findings.contains(credit)), "{credited:?}");
     }

@@ -1,105 +1,121 @@
-//! Level 0 of C Runtime Overhead, solved by the sample of our runtime, with and without a C library.
+//! Level 0 of C Runtime Overhead: its solutions are run, and the wrong answers of some are counted.
 
-use super::runs::COUNTING_RUNS;
+use super::runs::{COUNTING_RUNS, Stopping};
 use super::session::Session;
+use super::solutions::{DICTIONARY, SOLUTIONS, Solution, SolutionSet, prepare};
 use crate::bench::{Accepted, ExperimentEntry, ExperimentError, Placement, RunHooks, Series, Tracee};
-use crate::claims::quantity::RunState;
-use crate::claims::{Lack, gather};
-use crate::corpus::debian::install_command;
-use firstbyte_cc::sources::LEVEL0;
-use firstbyte_measure::launch;
-use firstbyte_measure::launch::{Launcher, OutputKind, find_in_path};
+use crate::claims::quantity::{Quantity, RunState};
+use crate::claims::{Lack, Reading, gather};
+use firstbyte_measure::launch::{self, Environment, Launcher, OutputKind};
 use firstbyte_measure::own_folder::OwnFolder;
 use firstbyte_measure::tracer::RunOptions;
 use firstbyte_measure::units::Bytes;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-/// The contest's dictionary, from Debian's `miscfiles`.
-const DICTIONARY: &str = "/usr/share/dict/web2";
 
 /// The input has words of the dictionary and others, and as many bytes as the contest's first test.
 const LENGTH: usize = 1398;
 
-/// Runs the programs, interleaved, with the same text on stdin.
+/// A solution and its command line.
+type Ready = (&'static Solution, Vec<OsString>);
+
+/// Runs the solutions, each set interleaved, with the same text on stdin.
 pub(super) fn level0(session: &mut Session) -> Result<(), Lack> {
     let folder = OwnFolder::temporary().map_err(Lack::of)?;
-    let programs = match built(folder.path()) {
-        Ok(programs) => programs,
-        Err(lack) => {
-            gather::level0_lacking(&mut session.evidence, session.needs, &lack);
-            return Ok(());
-        }
-    };
+    let ready = built(session, folder.path())?;
+    if ready.is_empty() {
+        return Ok(());
+    }
 
-    let text = folder.path().join("text");
-    fs::write(&text, self::text().map_err(Lack::of)?).map_err(Lack::of)?;
-    let entries = programs.iter().map(|(name, path)| entry(name, path, &text));
-    let entries = entries.collect::<Result<_, _>>().map_err(Lack::of)?;
-    let mut experiment = session.experiment(entries, session.runs(20, 200));
+    let (text, longer) = (folder.path().join("text"), folder.path().join("longer"));
+    let words = self::text().map_err(Lack::of)?;
+    fs::write(&text, &words).map_err(Lack::of)?;
+    fs::write(&longer, words.repeat(10)).map_err(Lack::of)?;
+    for set in SolutionSet::ALL {
+        warm(session, &ready, set, if set == SolutionSet::Longer { &longer } else { &text })?;
+    }
+    stopped(session, &ready, &text)?;
+    taken_for_known(session, &ready, folder.path())
+}
+
+/// Builds what the claims need. What cannot be built is lacking.
+fn built(session: &mut Session, folder: &Path) -> Result<Vec<Ready>, Lack> {
+    let failed = |error: io::Error| Lack::because(format!("level 0 could not be built: {error}"));
+    prepare(folder).map_err(failed)?;
+
+    let wanted: BTreeSet<&str> = session.needs.quantities().filter_map(gather::program).collect();
+    let mut ready = Vec::new();
+    for solution in SOLUTIONS.iter().filter(|solution| wanted.contains(solution.name)) {
+        match solution.build(folder) {
+            Ok(argv) => ready.push((solution, argv)),
+            Err(lack) => gather::lacking(&mut session.evidence, session.needs, solution.name, &lack),
+        }
+    }
+    Ok(ready)
+}
+
+fn warm(session: &mut Session, ready: &[Ready], set: SolutionSet, text: &Path) -> Result<(), Lack> {
+    let named = session.needs.level0(RunState::Warm);
+    let chosen = ready.iter().filter(|(solution, _)| solution.set == set && named.contains(solution.name));
+    let entries = entries(chosen, text)?;
+    if entries.is_empty() {
+        return Ok(());
+    }
+
+    let (quick, full) = match set {
+        SolutionSet::Starting => (20, 200),
+        SolutionSet::Reading => (10, 60),
+        SolutionSet::Interpreted => (3, 9),
+        SolutionSet::Longer => (2, 5),
+    };
+    let mut experiment = session.experiment(entries, session.runs(quick, full));
     experiment.counting.runs = COUNTING_RUNS;
     let series = session.traced(experiment)?;
     gather::runs(&mut session.evidence, session.needs, RunState::Warm, &series);
     Ok(())
 }
 
-/// The programs, by their names in the claims.
-fn built(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>, Lack> {
-    for (tool, package) in [("rustc", "rustc"), ("gcc", "gcc")] {
-        if find_in_path(tool).is_none() {
-            return Err(missing(&format!("`{tool}` is not in PATH"), package));
-        }
-    }
-    if !Path::new(DICTIONARY).exists() {
-        return Err(missing(&format!("the contest's dictionary `{DICTIONARY}` does not exist"), "miscfiles"));
-    }
-    let failed = |error: io::Error| Lack::because(format!("level 0 could not be built: {error}"));
-    compile(folder).map_err(failed)
-}
-
-fn missing(reason: &str, package: &str) -> Lack {
-    Lack { reason: reason.to_owned(), install: install_command(&[package.to_owned()]) }
-}
-
-fn compile(folder: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
-    LEVEL0.extract(folder)?;
-    run(folder, "rustc", &["--edition", "2024", "-O", "-o", "generate", "generator/main.rs"], None)?;
-    run(folder, "./generate", &["exact", DICTIONARY], Some("exact.h"))?;
-    let ourselves = std::env::current_exe()?;
-    let compilers: [(&str, &Path, &[&str]); 3] = [
-        ("level0", &ourselves, &["cc"]),
-        ("level0-unbuffered", &ourselves, &["cc", "-DUNBUFFERED"]),
-        ("level0-glibc", Path::new("gcc"), &[]),
-    ];
-    let options = ["-O2", "-DTABLE=\"exact.h\"", "-I.", "level0.c", "-o"];
-    compilers
-        .into_iter()
-        .map(|(name, compiler, first)| {
-            run(folder, compiler, &[first, &options, &[name]].concat(), None)?;
-            Ok((name, folder.join(name)))
-        })
-        .collect()
-}
-
-/// Runs a step of the build, with its output in a file.
-fn run(folder: &Path, program: impl AsRef<Path>, arguments: &[&str], output: Option<&str>) -> io::Result<()> {
-    let program = program.as_ref();
-    let stdout = match output {
-        Some(name) => File::create(folder.join(name))?.into(),
-        None => Stdio::null(),
-    };
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(stdout);
-    let ended = command.stderr(Stdio::piped()).output()?;
-    if ended.status.success() {
+fn stopped(session: &mut Session, ready: &[Ready], text: &Path) -> Result<(), Lack> {
+    let named = session.needs.level0(RunState::Stopped);
+    let entries = entries(ready.iter().filter(|(solution, _)| named.contains(solution.name)), text)?;
+    if entries.is_empty() {
         return Ok(());
     }
-    let messages = String::from_utf8_lossy(&ended.stderr);
-    let last = messages.lines().last().unwrap_or_default().to_owned();
-    Err(io::Error::other(format!("`{}`: {}: {last}", program.display(), ended.status)))
+    let experiment = session.experiment(entries, session.runs(20, 150));
+    let series = session.observed(experiment, &mut Stopping)?;
+    gather::runs(&mut session.evidence, session.needs, RunState::Stopped, &series);
+    Ok(())
+}
+
+fn entries<'r>(chosen: impl Iterator<Item = &'r Ready>, text: &Path) -> Result<Vec<ExperimentEntry>, Lack> {
+    let entries = chosen.map(|(solution, argv)| entry(solution.name, argv, text));
+    entries.collect::<Result<_, _>>().map_err(Lack::of)
+}
+
+fn entry(name: &str, argv: &[OsString], text: &Path) -> Result<ExperimentEntry, ExperimentError> {
+    let command = launch::Command::new(argv)?;
+    let options = RunOptions {
+        output: OutputKind::Pipe,
+        timeout: Some(Duration::from_secs(20)),
+        ..RunOptions::default()
+    };
+    Ok(ExperimentEntry {
+        series: Series {
+            name: name.to_owned(),
+            command: name.to_owned(),
+            accepted: Accepted::SUCCESS,
+            file_size: fs::metadata(&argv[0]).ok().map(|file| Bytes(file.len())),
+            ..Series::default()
+        },
+        tracee: Tracee { launcher: Launcher::new(command)?, options, placement: Placement::Steady },
+        hooks: RunHooks { input: Some(text.to_owned()), ..RunHooks::default() },
+        reread: None,
+    })
 }
 
 /// Some words of the dictionary, with a word that is not in it after each third.
@@ -116,23 +132,60 @@ fn text() -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn entry(name: &str, path: &Path, text: &Path) -> Result<ExperimentEntry, ExperimentError> {
-    let command = launch::Command::new(&[path])?;
-    let options = RunOptions {
-        output: OutputKind::Pipe,
-        timeout: Some(Duration::from_secs(20)),
-        ..RunOptions::default()
+/// Counts the words that are nearly in the dictionary, and that a solution takes for words of it.
+fn taken_for_known(session: &mut Session, ready: &[Ready], folder: &Path) -> Result<(), Lack> {
+    let input = folder.join("near");
+    for (solution, argv) in ready {
+        let quantity = Quantity::TakenForKnown(solution.name);
+        if session.needs.quantities().any(|needed| needed == quantity) {
+            fs::write(&input, near_misses(&fs::read(DICTIONARY).map_err(Lack::of)?)).map_err(Lack::of)?;
+            let taken = part_unmarked(argv, &input).map_err(Lack::of)?;
+            session.evidence.insert(quantity, Reading::exact(taken));
+        }
+    }
+    Ok(())
+}
+
+/// Words that differ in one letter from a word of the list, and that are not in it: one a line.
+fn near_misses(list: &[u8]) -> Vec<u8> {
+    let words: BTreeSet<&[u8]> = list.split(|byte| *byte == b'\n').collect();
+    let small = words.iter().filter(|word| !word.is_empty() && word.iter().all(u8::is_ascii_lowercase));
+    let changed = |(number, word): (usize, &&[u8])| {
+        let mut near = word.to_vec();
+        let place = number % near.len();
+        near[place] = b'a' + (near[place] - b'a' + 1 + (number % 25) as u8) % 26;
+        near
     };
-    Ok(ExperimentEntry {
-        series: Series {
-            name: name.to_owned(),
-            command: name.to_owned(),
-            accepted: Accepted::SUCCESS,
-            file_size: fs::metadata(path).ok().map(|file| Bytes(file.len())),
-            ..Series::default()
-        },
-        tracee: Tracee { launcher: Launcher::new(command)?, options, placement: Placement::Steady },
-        hooks: RunHooks { input: Some(text.to_owned()), ..RunHooks::default() },
-        reread: None,
-    })
+    let near = small.step_by(11).enumerate().map(changed).filter(|near| !words.contains(near.as_slice()));
+    near.flat_map(|word| [word, b"\n".to_vec()].concat()).collect()
+}
+
+/// The part of the lines that the program leaves without an angle bracket.
+fn part_unmarked(argv: &[OsString], input: &Path) -> io::Result<f64> {
+    let mut command = Command::new(&argv[0]);
+    command.args(&argv[1..]).env_clear().envs(Environment::of_programs().variables());
+    let printed = command.stdin(File::open(input)?).stderr(Stdio::null()).output()?.stdout;
+    let lines = || printed.split_inclusive(|byte| *byte == b'\n');
+    let unmarked = lines().filter(|line| !line.starts_with(b"<")).count();
+    Ok(unmarked as f64 / lines().count().max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::claim_programs::is_level0;
+
+    #[test]
+    fn near_misses_are_new_words_of_the_same_lengths() {
+        assert_eq!(near_misses(b"Aachen\nab\nabacus\nb\nbc\n"), b"bb\n");
+    }
+
+    #[test]
+    fn each_solution_is_needed_by_a_claim_and_each_that_a_claim_needs_is_there() {
+        let known: BTreeSet<&str> = SOLUTIONS.iter().map(|solution| solution.name).collect();
+        assert_eq!(known.len(), SOLUTIONS.len());
+        let needs = crate::claims::Needs::of(&crate::claims::all());
+        let programs = needs.quantities().filter_map(gather::program);
+        assert_eq!(programs.filter(|name| is_level0(name)).collect::<BTreeSet<&str>>(), known);
+    }
 }

@@ -6,6 +6,7 @@ mod level0;
 mod lines;
 mod runs;
 mod session;
+mod solutions;
 mod tools;
 
 use self::session::Session;
@@ -54,12 +55,12 @@ struct Pass {
 }
 
 /// In their order. The passes that make the page cache cold come last.
-const PASSES: [Pass; 11] = [
+const PASSES: [Pass; 13] = [
     Pass { name: "files", serves: file_facts::is_of_files, run: file_facts::files },
     Pass { name: "warm runs", serves: runs::is_warm, run: runs::warm },
     Pass {
         name: "runs that stop at each system call",
-        serves: |q| is_in(q, RunState::Stopped),
+        serves: |q| is_in(q, RunState::Stopped) && !runs::is_of_level0(q),
         run: runs::stopped,
     },
     Pass { name: "level 0", serves: runs::is_of_level0, run: level0::level0 },
@@ -68,6 +69,16 @@ const PASSES: [Pass; 11] = [
         name: "strace and perf",
         serves: |q| matches!(q, Quantity::Reported { .. }),
         run: tools::reported,
+    },
+    Pass {
+        name: "lines of strace",
+        serves: |q| matches!(q, Quantity::TraceLines(_)),
+        run: tools::trace_lines,
+    },
+    Pass {
+        name: "events that perf loses",
+        serves: |q| matches!(q, Quantity::LostByPerf { .. }),
+        run: tools::lost_by_perf,
     },
     Pass { name: "floor", serves: |q| matches!(q, Quantity::Floor(_)), run: floor::floor },
     Pass { name: "prints", serves: |q| matches!(q, Quantity::Print { .. }), run: floor::timed_prints },

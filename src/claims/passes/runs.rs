@@ -41,9 +41,10 @@ pub(super) fn is_warm(quantity: Quantity) -> bool {
 /// Whether the runs of Level 0 give it.
 pub(super) fn is_of_level0(quantity: Quantity) -> bool {
     match quantity {
-        Quantity::Time { program, .. } | Quantity::Count { program, .. } => {
-            claim_programs::is_level0(program)
-        }
+        Quantity::Time { program, .. }
+        | Quantity::Count { program, .. }
+        | Quantity::FileSize(program)
+        | Quantity::TakenForKnown(program) => claim_programs::is_level0(program),
         _ => false,
     }
 }
@@ -72,7 +73,7 @@ pub(super) fn warm(session: &mut Session) -> Result<(), Lack> {
 }
 
 /// Stops every run at each system call.
-struct Stopping;
+pub(super) struct Stopping;
 
 impl Tracer for Stopping {
     fn backend(&self) -> Backend {
@@ -87,6 +88,9 @@ impl Tracer for Stopping {
 /// Runs that stop at each system call, as under strace.
 pub(super) fn stopped(session: &mut Session) -> Result<(), Lack> {
     let programs = session.named(&session.needs.programs(RunState::Stopped));
+    if programs.is_empty() {
+        return Ok(());
+    }
     let experiment = session.experiment(entries(&programs)?, session.runs(20, 150));
     let series = session.observed(experiment, &mut Stopping)?;
     gather::runs(&mut session.evidence, session.needs, RunState::Stopped, &series);

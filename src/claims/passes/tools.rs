@@ -1,10 +1,10 @@
 //! What `strace` and `perf` themselves report about a program, in runs of their own.
 
 use super::session::Session;
-use crate::claims::quantity::{Quantity, ReportingTool};
+use crate::claims::quantity::{PerfBuffer, Quantity, ReportingTool};
 use crate::claims::{Lack, Reading};
-use crate::corpus::Built;
 use crate::corpus::debian::install_command;
+use crate::corpus::{Built, Program};
 use firstbyte_measure::launch::{Environment, find_in_path, interrupt};
 use firstbyte_measure::own_folder::OwnFolder;
 use std::collections::BTreeSet;
@@ -43,6 +43,47 @@ pub(super) fn reported(session: &mut Session) -> Result<(), Lack> {
     Ok(())
 }
 
+/// The lines that `strace -f -ttt` prints.
+pub(super) fn trace_lines(session: &mut Session) -> Result<(), Lack> {
+    each_program(session, |quantity, (_, built), file| match quantity {
+        Quantity::TraceLines(_) => Some(strace(built, file).map(|text| text.lines().count() as f64)),
+        _ => None,
+    })
+}
+
+/// The part of the writes that `perf record` loses.
+pub(super) fn lost_by_perf(session: &mut Session) -> Result<(), Lack> {
+    each_program(session, |quantity, (program, built), file| match quantity {
+        Quantity::LostByPerf { buffer, .. } => Some(lost(program, built, buffer, file)),
+        _ => None,
+    })
+}
+
+/// Measures the quantities for which `measure` has an answer, some times each. It takes the program and a file that a tool
+/// may write.
+fn each_program(
+    session: &mut Session,
+    measure: impl Fn(Quantity, &(Program, Built), &Path) -> Option<Result<f64, Lack>>,
+) -> Result<(), Lack> {
+    let folder = OwnFolder::temporary().map_err(Lack::of)?;
+    let file = folder.path().join("out");
+    let runs = if session.options.quick { 3 } else { 9 };
+
+    for quantity in session.needs.quantities() {
+        let (Quantity::TraceLines(name) | Quantity::LostByPerf { program: name, .. }) = quantity else {
+            continue;
+        };
+        let found = session.named(&BTreeSet::from([name])).first().copied().cloned();
+        let Some(found) = found else { continue };
+        let once = |_| interrupt::interrupted().is_none().then(|| measure(quantity, &found, &file)).flatten();
+        let results: Vec<Result<f64, Lack>> = (0..runs).map_while(once).collect();
+        if !results.is_empty() {
+            keep(session, quantity, results.into_iter().collect());
+        }
+    }
+    Ok(())
+}
+
 fn program(quantity: Quantity) -> Option<&'static str> {
     match quantity {
         Quantity::Reported { program, .. } => Some(program),
@@ -69,31 +110,52 @@ fn keep(session: &mut Session, quantity: Quantity, times: Result<Vec<f64>, Lack>
 
 /// The nanoseconds from execve to the first write, as the tool reports them.
 fn run(tool: ReportingTool, built: &Built, file: &Path) -> Result<f64, Lack> {
-    if find_in_path(tool.name()).is_none() {
-        let reason = format!("`{}` is not in PATH", tool.name());
-        return Err(Lack { reason, install: install_command(&[tool.package().to_owned()]) });
-    }
     let text = match tool {
-        ReportingTool::Strace => {
-            let options = [OsStr::new("-f"), OsStr::new("-ttt"), OsStr::new("-o"), file.as_os_str()];
-            output(Command::new("strace").args(options).args(&built.argv).current_dir(&built.directory))?;
-            std::fs::read_to_string(file).map_err(Lack::of)?
-        }
+        ReportingTool::Strace => strace(built, file)?,
         ReportingTool::Perf => {
-            let options = ["record", "-q", "-e", EVENTS, "-o"];
-            output(
-                Command::new("perf")
-                    .args(options)
-                    .arg(file)
-                    .arg("--")
-                    .args(&built.argv)
-                    .current_dir(&built.directory),
-            )?;
-            output(Command::new("perf").args(["script", "--ns", "-F", "time,event", "-i"]).arg(file))?
+            perf_record(built, PerfBuffer::Default, file, Stdio::piped())?;
+            output(command(tool)?.args(["script", "--ns", "-F", "time,event", "-i"]).arg(file))?
         }
     };
     let between = between(&text);
     between.ok_or_else(|| Lack::because(format!("`{}` did not report execve and a write", tool.name())))
+}
+
+/// The tool, or the command that installs it.
+fn command(tool: ReportingTool) -> Result<Command, Lack> {
+    if find_in_path(tool.name()).is_none() {
+        let reason = format!("`{}` is not in PATH", tool.name());
+        return Err(Lack { reason, install: install_command(&[tool.package().to_owned()]) });
+    }
+    Ok(Command::new(tool.name()))
+}
+
+/// What `strace -f -ttt` prints about a run.
+fn strace(built: &Built, file: &Path) -> Result<String, Lack> {
+    let options = [OsStr::new("-f"), OsStr::new("-ttt"), OsStr::new("-o"), file.as_os_str()];
+    let mut strace = command(ReportingTool::Strace)?;
+    output(strace.args(options).args(&built.argv).current_dir(&built.directory))?;
+    std::fs::read_to_string(file).map_err(Lack::of)
+}
+
+/// Records the post's events of a run.
+fn perf_record(built: &Built, buffer: PerfBuffer, file: &Path, stdout: Stdio) -> Result<(), Lack> {
+    let pages: &[&str] = match buffer {
+        PerfBuffer::Default => &[],
+        PerfBuffer::OnePage => &["-m", "1"],
+    };
+    let mut perf = command(ReportingTool::Perf)?;
+    perf.args(["record", "-q", "-e", EVENTS]).args(pages).arg("-o").arg(file).arg("--").args(&built.argv);
+    output(perf.current_dir(&built.directory).stdout(stdout)).map(drop)
+}
+
+/// The part of the writes that is not in perf's file. The program makes one for each line. What perf itself says about
+/// lost events is not complete: a loss after which no other event was kept is not in its file either.
+fn lost(program: &Program, built: &Built, buffer: PerfBuffer, file: &Path) -> Result<f64, Lack> {
+    perf_record(built, buffer, file, Stdio::null())?; // a reader would slow the program down
+    let text = output(command(ReportingTool::Perf)?.args(["script", "-F", "event", "-i"]).arg(file))?;
+    let kept = text.lines().filter(|line| line.contains("sys_enter_write")).count();
+    Ok(1.0 - kept as f64 / f64::from(program.manifest.expected.times))
 }
 
 /// The stdout of a command that succeeds, in the environment of the programs.

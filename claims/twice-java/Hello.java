@@ -1,0 +1,6 @@
+public class Hello {
+  public static void main(String[] args) {
+    System.out.println("hello world");
+    System.out.println("hello world");
+  }
+}

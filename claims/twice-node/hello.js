@@ -1,0 +1,2 @@
+console.log('hello world');
+console.log('hello world');

@@ -1,0 +1,2 @@
+puts 'hello world'
+puts 'hello world'

@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels kernels-ci prometheus soak kill stress fuzz level0 dist dist-try bench figures build-needs clean
+.PHONY: all showdown test lint unit proofs kernels kernels-ci prometheus soak kill stress fuzz level0 dist dist-try bench bench-check figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -111,6 +111,11 @@ dist-try:
 	scripts/build-needs dist
 	[ "$$(dpkg --print-architecture)" = $(TRY) ] || scripts/build-needs kernels
 	packaging/try target/dist/firstbyte_*_$(TRY).deb target/dist/systems
+
+# Measures the cost of a run, of phases and of a trace against their goals, and fails where one is missed by more than its
+# spread. Needs an idle machine. BEFORE=FILE compares with an older firstbyte, RECORD=FILE keeps the readings.
+bench-check: $(FIRSTBYTE)
+	scripts/bench-check $(FIRSTBYTE) $(if $(BEFORE),--before $(BEFORE)) $(if $(RECORD),--record $(RECORD))
 
 # Measures every figure of results/, docs and README again, and writes them into the pages. Needs an idle machine, and more than
 # two hours. ONLY='fill pictures' runs only these steps; scripts/figures/run lists all.

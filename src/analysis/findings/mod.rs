@@ -4,6 +4,7 @@
 //! a finding only if they show the cost. The same rule in the other runs says how much the cost varies.
 
 mod code_rules;
+mod fewer_calls;
 mod file_rules;
 mod linking_rules;
 mod loading_rules;

@@ -1,6 +1,6 @@
 //! Findings about processes and about the machine.
 
-use super::{Finding, cost, noteworthy, role};
+use super::{Finding, cost, fewer_calls, noteworthy, role};
 use crate::analysis::attribution::shares;
 use crate::analysis::critical_path::piece_steps;
 use crate::analysis::{Account, PathPiece, Reason, Role, Step, What};
@@ -286,10 +286,8 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
     let (name, calls) = all.into_iter().max_by_key(|(_, calls)| calls.time)?;
 
     if calls.count >= 1000 && noteworthy(calls.time, account, 2) {
-        let text = format!(
-            "The system call `{name}` is made {} times. Larger buffers, or fewer repetitions, save calls.",
-            calls.count
-        );
+        let advice = fewer_calls::advice(name).map_or(String::new(), |advice| format!(" {advice}"));
+        let text = format!("The system call `{name}` is made {} times.{advice}", calls.count);
         return Some(Finding::new("repeated-calls", calls.time, text).about(name));
     }
     let longest = calls.files.iter().max_by_key(|(_, time)| **time);

@@ -95,6 +95,7 @@ mod tests {
             paths: Vec::new(),
             pair: None,
             structure: Vec::new(),
+            contents: Vec::new(),
             output: false,
         };
         event(at, tid, EventKind::Call(Box::new(call)))

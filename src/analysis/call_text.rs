@@ -1,7 +1,7 @@
 //! A system call as text, as `strace -y` writes it: `read(3</etc/passwd>, 0x7ffe0000, 4096) = 1200`.
 
 use super::call_values::{self, Names, flags, one_of};
-use super::structures;
+use super::{contents, structures};
 use firstbyte_measure::arch::{Argument, CallFacts, call_names};
 use firstbyte_measure::tracer::Abi;
 use firstbyte_measure::tracer::event::Call;
@@ -38,13 +38,14 @@ fn arguments(name: &str, call: &Call, file_of: FileOf) -> String {
     let mut next = || registers.next().unwrap_or(0);
 
     let mut shown: Vec<String> = Vec::new();
-    for kind in facts.arguments(call.call.abi) {
+    for (at, kind) in facts.arguments(call.call.abi).enumerate() {
         let value = next();
         shown.push(match kind {
             Argument::Unused => continue,
             Argument::Mode if modeless => continue,
             Argument::Path => path(paths.next(), value),
             Argument::Structure(kind) => structures::text(kind, call).unwrap_or_else(|| address(value)),
+            Argument::Buffer(kind) => contents::text(kind, at, call).unwrap_or_else(|| address(value)),
             Argument::LowHigh => wide(next(), value),
             Argument::HighLow => wide(value, next()),
             _ => argument(kind, value, file_of),
@@ -190,6 +191,7 @@ mod tests {
     use super::*;
     use firstbyte_measure::arch::native_number;
     use firstbyte_measure::tracer::Syscall;
+    use firstbyte_measure::tracer::event::Content;
     use firstbyte_measure::units::Nanos;
 
     fn call(name: &str, arguments: [u64; 6], paths: &[&str], result: Option<i64>) -> Call {
@@ -203,6 +205,7 @@ mod tests {
             paths: paths.iter().map(|path| (*path).to_owned()).collect(),
             pair: None,
             structure: Vec::new(),
+            contents: Vec::new(),
             output: false,
         }
     }
@@ -283,6 +286,26 @@ mod tests {
             assert_eq!(text(&call, &file_of), expected);
         }
         assert_eq!(exit_text("exit_group", 3 << 8), "exit_group(3) = ?");
+    }
+
+    #[test]
+    fn buffers_have_the_content_that_was_recorded() {
+        let with = |name, arguments, result, contents: &[(u64, &[u8])]| {
+            let content = |(length, bytes): &(u64, &[u8])| Content { length: *length, bytes: bytes.to_vec() };
+            let contents = contents.iter().map(content).collect();
+            text(&Call { contents, ..call(name, arguments, &[], Some(result)) }, &|_| None)
+        };
+        let write =
+            with("write", [1, 16, 1449, 0, 0, 0], 1449, &[(1449, b"Collaboratively administrate emp")]);
+        assert_eq!(write, "write(1, \"Collaboratively administrate emp\"..., 1449) = 1449");
+        assert_eq!(with("read", [0, 16, 4096, 0, 0, 0], 0, &[(0, b"")]), "read(0, \"\", 4096) = 0");
+        let writev = with("writev", [1, 16, 3, 0, 0, 0], 12, &[(11, b"hello world"), (1, b"\n")]);
+        let both = "{iov_base=\"hello world\", iov_len=11}, {iov_base=\"\\n\", iov_len=1}";
+        assert_eq!(writev, format!("writev(1, [{both}, ...], 3) = 12"));
+        assert_eq!(
+            with("getcwd", [16, 4096, 0, 0, 0, 0], 6, &[(6, b"/work\0")]),
+            "getcwd(\"/work\", 4096) = 6"
+        );
     }
 
     #[test]

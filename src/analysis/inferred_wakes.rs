@@ -128,6 +128,7 @@ mod tests {
             paths: Vec::new(),
             pair: None,
             structure: Vec::new(),
+            contents: Vec::new(),
             output: false,
         };
         Event { at: Nanos(to), pid: 1, tid, kind: EventKind::Call(Box::new(call)) }

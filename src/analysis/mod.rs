@@ -16,6 +16,7 @@ pub mod binaries;
 pub mod call_text;
 mod call_values;
 mod construct;
+mod contents;
 pub mod correction;
 mod counterparts;
 pub mod critical_path;

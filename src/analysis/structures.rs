@@ -10,6 +10,7 @@ pub(super) fn text(kind: Structure, call: &Call) -> Option<String> {
     match kind {
         Structure::Pair => call.pair.map(|[a, b]| format!("[{a}, {b}]")),
         Structure::Time => timeout(call),
+        Structure::ClockTime => time(call, "tv_nsec").filter(|_| call.result == Some(0)),
         Structure::TimeLeft => time_left(call),
         Structure::SocketAddress => Some(address(call)?.in_braces()),
         Structure::ChildStatus => call.value().filter(|child| *child > 0).and_then(|_| child_status(call)),
@@ -83,12 +84,24 @@ fn file_status(call: &Call, prefix: &str) -> Option<String> {
         0 => String::new(),
         bits => format!("|{}", flags(bits, BITS, "0")),
     };
-    // devices have no size
     let size = match kind.as_str() {
-        "S_IFCHR" | "S_IFBLK" => String::new(),
+        "S_IFCHR" | "S_IFBLK" => device(prefix, size),
         _ => format!(", {prefix}_size={size}"),
     };
     Some(format!("{{{prefix}_mode={kind}{bits}|0{:03o}{size}, ...}}", mode & 0o777))
+}
+
+/// The number of a device. Old recordings have its size instead, which is 0. A `struct statx` has its two parts.
+fn device(prefix: &str, number: u64) -> String {
+    let [major, minor] = match (number, prefix) {
+        (0, _) => return String::new(),
+        (_, "stx") => {
+            let bytes = number.to_ne_bytes();
+            [0, 4].map(|at| bytes[at..].first_chunk().copied().map_or(0, u32::from_ne_bytes))
+        }
+        _ => [libc::major(number), libc::minor(number)],
+    };
+    format!(", {prefix}_rdev=makedev({major:#x}, {minor:#x})")
 }
 
 /// The kernel's `struct sigaction`, `include/uapi/asm-generic/signal.h`.
@@ -249,6 +262,7 @@ mod tests {
             paths: Vec::new(),
             pair: None,
             structure: structure.to_vec(),
+            contents: Vec::new(),
             output: false,
         };
         let (_, kind) = CallFacts::of(name)?.structure()?;
@@ -275,6 +289,11 @@ mod tests {
     #[test]
     fn times_states_of_children_and_polled_descriptors_are_decoded() {
         let time = [1_u64, 200_000_000].map(u64::to_ne_bytes).concat();
+        assert_eq!(
+            shown("clock_gettime", [0; 6], 0, &time).as_deref(),
+            Some("{tv_sec=1, tv_nsec=200000000}")
+        );
+        assert_eq!(shown("clock_gettime", [0; 6], -22, &time), None, "the kernel wrote nothing");
         let sleep = shown("clock_nanosleep", [0; 6], 0, &time);
         assert_eq!(sleep.as_deref(), Some("{tv_sec=1, tv_nsec=200000000}"));
         assert_eq!(shown("clock_nanosleep", [0; 6], 0, &time[..8]), None);
@@ -305,7 +324,13 @@ mod tests {
         let status = |name: &str, mode: u64, result: i64| shown(name, [0; 6], result, &words(mode, 7));
         let file = Some("{st_mode=S_IFREG|S_ISUID|0755, st_size=7, ...}");
         assert_eq!(status("newfstatat", 0o104_755, 0).as_deref(), file);
-        assert_eq!(status("fstat", 0o20_620, 0).as_deref(), Some("{st_mode=S_IFCHR|0620, ...}"));
+        let device = |name: &str, number: u64| shown(name, [0; 6], 0, &words(0o20_620, number));
+        let terminal = Some("{st_mode=S_IFCHR|0620, st_rdev=makedev(0x88, 0x2), ...}");
+        assert_eq!(device("fstat", libc::makedev(136, 2)).as_deref(), terminal);
+        assert_eq!(device("fstat", 0).as_deref(), Some("{st_mode=S_IFCHR|0620, ...}"), "of an old recording");
+        let parts = u64::from_ne_bytes([1, 0, 0, 0, 3, 0, 0, 0]);
+        let null = Some("{stx_mode=S_IFCHR|0620, stx_rdev=makedev(0x1, 0x3), ...}");
+        assert_eq!(device("statx", parts).as_deref(), null);
         assert_eq!(status("statx", 0o40_005, 0).as_deref(), Some("{stx_mode=S_IFDIR|0005, stx_size=7, ...}"));
         assert_eq!(status("newfstatat", 0o100_644, -2), None, "the kernel wrote nothing");
 

@@ -69,6 +69,7 @@ fn call(name: &str, pid: u32, [from, to]: [u64; 2], arguments: [u64; 6], result:
         paths: if name == "openat" { vec!["/a".to_owned()] } else { Vec::new() },
         pair: None,
         structure: Vec::new(),
+        contents: Vec::new(),
         output: false,
     };
     at(to, pid, pid, EventKind::Call(Box::new(call)))

@@ -13,6 +13,7 @@ use crate::document::bench::ColdMethod;
 use crate::output::Target;
 use crate::report::formats::Format;
 use crate::tracing::{Beside, TracePlan};
+use firstbyte_measure::tracer::event::WantedContents;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -46,6 +47,10 @@ pub struct Args {
     /// Explain a recording that --record wrote, instead of running a command
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "summary", "runs", "record"])]
     replay: Option<PathBuf>,
+    /// Record up to N bytes of what the program writes and reads; without this option 32 bytes, and only of what it writes,
+    /// because what it reads may be secret
+    #[arg(long, value_name = "N", conflicts_with = "replay", value_parser = whole::<u16>(0..=WantedContents::MOST_BYTES.into()))]
+    strings: Option<u16>,
     /// Use a BPF ring buffer of this size, a power of two; increase it if events are lost [default: 16777216]
     #[arg(long, alias = "ring", value_name = "BYTES", value_parser = ring_size)]
     ring_bytes: Option<u32>,
@@ -154,7 +159,14 @@ impl Args {
 
         Ok(Plan {
             subject,
-            runs: TracePlan { overhead, ring: self.ring_bytes, along: self.thread.into(), beside, ..runs },
+            runs: TracePlan {
+                overhead,
+                ring: self.ring_bytes,
+                along: self.thread.into(),
+                beside,
+                contents: contents(self.strings),
+                ..runs
+            },
             full: self.extent.full,
             timeline: self.extent.timeline,
             exports,
@@ -185,6 +197,12 @@ impl Args {
     }
 }
 
+/// What strace shows by default. What a program reads can be a password or a key, so it is only recorded for those who ask.
+fn contents(strings: Option<u16>) -> WantedContents {
+    const USUAL_BYTES: u16 = 32;
+    WantedContents { bytes: strings.unwrap_or(USUAL_BYTES), read: strings.is_some() }
+}
+
 /// Which runs are made beside the traced ones. Who wants one run gets one run.
 pub(super) fn beside(runs: &TracePlan, reports: bool, costs: bool) -> Beside {
     let several = runs.count != Some(1);
@@ -212,6 +230,7 @@ impl ExplainingArgs {
             beside: Beside { samples: !self.no_samples && self.runs != Some(1), ..Beside::default() },
             along: Along::CriticalPath,
             backend: self.measuring.backend(),
+            contents: contents(None),
             each_run: self.running.plan(self.measuring.output(), &self.measuring, environment, false)?,
             cold: self.cold()?,
             ring: None,

@@ -61,7 +61,8 @@ impl<'p> Tracing<'p> {
         plan: &'p TracePlan,
         progress: &'p mut dyn TraceProgress,
     ) -> Result<Tracing<'p>, TraceError> {
-        let chosen = choose_full(plan.backend, plan.ring)?;
+        let mut chosen = choose_full(plan.backend, plan.ring)?;
+        chosen.tracer.record_contents(plan.contents);
         let used = UsedTracer {
             backend: chosen.tracer.backend(),
             reason: chosen.reason,

@@ -4,6 +4,7 @@ use crate::analysis::runs::Along;
 use crate::bench::RunPlan;
 use crate::document::bench::ColdMethod;
 use firstbyte_measure::tracer::BackendChoice;
+use firstbyte_measure::tracer::event::WantedContents;
 
 /// How the runs are made, and what is explained of them.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct TracePlan {
     pub beside: Beside,
     pub along: Along,
     pub backend: BackendChoice,
+    /// Which contents of buffers are recorded.
+    pub contents: WantedContents,
     /// How each run is made.
     pub each_run: RunPlan,
     /// How the page cache is made cold before each traced run; `None`: it stays warm.

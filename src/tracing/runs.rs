@@ -139,6 +139,7 @@ mod tests {
     use crate::bench::{Accepted, Destination, Placement};
     use firstbyte_measure::launch::{Environment, Watch};
     use firstbyte_measure::tracer::BackendChoice;
+    use firstbyte_measure::tracer::event::WantedContents;
 
     #[test]
     fn only_the_output_of_a_single_run_is_read_along_from_the_start() {
@@ -159,6 +160,7 @@ mod tests {
                 beside: Beside::default(),
                 along: Along::default(),
                 backend: BackendChoice::default(),
+                contents: WantedContents::default(),
                 each_run,
                 cold: None,
                 ring: None,

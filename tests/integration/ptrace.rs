@@ -127,7 +127,7 @@ fn a_tracee_that_exits_while_it_creates_a_thread_is_followed_to_its_end() {
         for _ in 0..20 {
             let phases = run(&mut launcher, &options);
             let counted = count(&mut launcher, &options).unwrap().1;
-            let whole = PtraceFull.run(&mut launcher, &options).unwrap();
+            let whole = PtraceFull::default().run(&mut launcher, &options).unwrap();
             for recording in [phases, counted, whole] {
                 assert_eq!((recording.killed, recording.exit), (None, exit));
                 assert_gone(&recording);

@@ -58,11 +58,42 @@ int main(void)
 }
 "#;
 
+/// The calls of two posts, "Hello World Overdone" and "Startup Showdown", and those of "C Runtime Overhead" that read.
+const EXCHANGES: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+	struct timespec time;
+	struct stat file;
+	struct statx extended;
+	char room[64];
+	struct iovec out[] = { { "hello world", 11 }, { "\n", 1 } }, in[] = { { room, 4 }, { room + 4, 60 } };
+	int null = open("/dev/null", O_RDWR), ends[2];
+	char *words = "Collaboratively administrate empowered markets";
+	syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &time);
+	syscall(SYS_fstat, null, &file);
+	statx(AT_FDCWD, "/dev/null", 0, STATX_BASIC_STATS, &extended);
+	if (pipe(ends) || write(1, "hello world\n", 12) != 12 || write(ends[1], words, 46) != 46)
+		return 1;
+	if (read(ends[0], room, 64) != 46 || read(null, room, 64) != 0)
+		return 1;
+	if (writev(1, out, 2) != 12 || write(ends[1], "secret\0\33[2J\377", 12) != 12 || readv(ends[0], in, 2) != 12)
+		return 1;
+	return readlink("/proc/self/fd/0", room, 64) < 0 || write(-1, "nowhere", 7) != -1;
+}
+"#;
+
 const BACKENDS: [&str; 2] = ["bpf", "ptrace"];
 
 /// The list of steps; `None` where the backend does not work.
 fn steps(backend: &str, words: &[&str]) -> Option<String> {
-    let options = ["--backend", backend, "-r", "1", "--timeline", "--"];
+    let options = ["--backend", backend, "-r", "1", "--timeline"];
     let text = traced(&[&options, words].concat());
     if text.is_none() {
         skipped(&format!("the {backend} backend does not work here"));
@@ -75,7 +106,7 @@ fn structures_are_shown_as_strace_shows_them() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), SHOWS, &[]) else { return skipped("no C compiler") };
     for backend in BACKENDS {
-        let Some(text) = steps(backend, &[program.to_str().unwrap()]) else { continue };
+        let Some(text) = steps(backend, &["--", program.to_str().unwrap()]) else { continue };
         for expected in [
             "{sa_family=AF_UNIX, sun_path=\"/nobody/listens\"}",
             "{sa_family=AF_INET, 127.0.0.1:1}",
@@ -96,13 +127,55 @@ fn structures_are_shown_as_strace_shows_them() {
     }
 }
 
+/// What a program reads may be a password, so that is shown only to those who ask.
+#[test]
+fn what_is_written_and_read_is_shown_as_strace_shows_it() {
+    let written = [
+        "clock_gettime(CLOCK_PROCESS_CPUTIME_ID, {tv_sec=0, tv_nsec=",
+        "/dev/null>, {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1, 0x3), ...}) = 0",
+        "{stx_mode=S_IFCHR|0666, stx_rdev=makedev(0x1, 0x3), ...}) = 0",
+        ", \"hello world\\n\", 12) = 12",
+        "[{iov_base=\"hello world\", iov_len=11}, {iov_base=\"\\n\", iov_len=1}], 2) = 12",
+        "readlink(\"/proc/self/fd/0\", \"/dev/null\", 64) = 9",
+        "write(-1, \"nowhere\", 7) = -1 EBADF",
+    ];
+    let short = [", \"Collaboratively administrate emp\"..., 46) = 46"];
+    let read = [
+        ", \"Collaboratively administrate empowered markets\", 46) = 46",
+        ", \"Collaboratively administrate empowered markets\", 64) = 46",
+        ", \"\", 64) = 0",
+        ", \"secret\\0\\33[2J\\377\", 12) = 12",
+        ", [{iov_base=\"secr\"}, {iov_base=\"et\\0\\33[2J\\377\"}], 2) = 12",
+    ];
+
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), EXCHANGES, &[]) else { return skipped("no C compiler") };
+    let program = program.to_str().unwrap();
+    for backend in BACKENDS {
+        let Some(text) = steps(backend, &["--", program]) else { continue };
+        let all = |options: &[&str]| steps(backend, &[options, &["--", program]].concat()).unwrap();
+        let more = all(&["--strings", "100"]);
+        for (text, expected) in [(&text, &short[..]), (&text, &written), (&more, &written), (&more, &read)] {
+            for each in expected {
+                assert!(text.contains(each), "{backend}: {each} is missing in\n{text}");
+            }
+        }
+        assert_eq!(
+            text.matches("Collaboratively").count(),
+            1,
+            "{backend}: what is read is not shown\n{text}"
+        );
+        assert!(!all(&["--strings", "0"]).contains("hello"), "{backend}: no bytes");
+    }
+}
+
 #[test]
 fn a_pipe_is_named_after_the_program_at_its_other_end() {
     if Command::new("bash").arg("--version").output().is_err() {
         return skipped("no bash");
     }
     for backend in BACKENDS {
-        let words = ["bash", "-c", "x=$(sleep 0.2; echo 1); echo $x"];
+        let words = ["--", "bash", "-c", "x=$(sleep 0.2; echo 1); echo $x"];
         let Some(text) = steps(backend, &words) else { continue };
         assert!(text.contains("<pipe from bash"), "{backend}: the subshell still has it\n{text}");
     }

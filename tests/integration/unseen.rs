@@ -166,7 +166,7 @@ fn a_call_that_an_ignored_signal_interrupts_is_one_call() {
 #[test]
 fn an_interrupted_call_is_one_step_of_a_trace() {
     let Some(mut launcher) = launcher("interrupted.c", &["6"]) else { return };
-    let recording = PtraceFull.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
+    let recording = PtraceFull::default().run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
     let results = recording.events.iter().filter_map(|event| match &event.kind {
         EventKind::Call(call) => call.result,
         _ => None,
@@ -207,7 +207,7 @@ fn writes_of_both_kinds_are_counted() {
 
 #[test]
 fn a_backend_that_does_not_see_all_writes_claims_no_first_byte() {
-    let mut tracers: [Box<dyn Tracer>; 2] = [Box::new(PtracePhases::new()), Box::new(PtraceFull)];
+    let mut tracers: [Box<dyn Tracer>; 2] = [Box::new(PtracePhases::new()), Box::new(PtraceFull::default())];
     for output in [OutputKind::Pipe, OutputKind::Null, OutputKind::Pty, OutputKind::File] {
         for tracer in &mut tracers {
             let Some(mut launcher) = launcher("uring.c", &["too"]) else { return };

@@ -63,7 +63,8 @@ pub(super) struct PointCosts {
 pub(super) fn reads(call: &Call) -> u32 {
     let structure = call.pair.is_some() || !call.structure.is_empty();
     let stack = !call.stack.is_empty();
-    u32::try_from(call.paths.len()).unwrap_or(0) + u32::from(structure) + u32::from(stack)
+    let several = call.paths.len() + call.contents.len();
+    u32::try_from(several).unwrap_or(0) + u32::from(structure) + u32::from(stack)
 }
 
 /// Whether the observation of this event costs something, and it is neither a call nor a fault.

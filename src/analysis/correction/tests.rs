@@ -32,6 +32,7 @@ fn call(tid: u32, name: &str, from: u64, to: u64, result: i64) -> Event {
         paths: Vec::new(),
         pair: None,
         structure: Vec::new(),
+        contents: Vec::new(),
         output: false,
     };
     event(tid, to, EventKind::Call(Box::new(call)))

@@ -74,6 +74,7 @@ mod tests {
             paths: Vec::new(),
             pair: None,
             structure: Vec::new(),
+            contents: Vec::new(),
             output: false,
         };
         Event { at: Nanos(at), pid: 7, tid: 7, kind: EventKind::Call(Box::new(call)) }

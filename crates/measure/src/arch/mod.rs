@@ -12,8 +12,8 @@ mod syscall;
 mod syscalls;
 
 pub use self::syscalls::{
-    Argument, CallFacts, CallRole, Does, FileCall, Layout, PathPositions, Structure, Use, Values, Wait,
-    call_roles, file_calls, path_arguments, structures,
+    Argument, Buffer, CallFacts, CallRole, Does, FileCall, Layout, PathPositions, Structure, Use, Values,
+    Wait, buffers, call_roles, file_calls, path_arguments, structures,
 };
 pub use call_names::{compat_number, native_number};
 pub use call_table::CallTable;

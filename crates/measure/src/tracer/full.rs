@@ -3,6 +3,7 @@
 #[cfg(not(feature = "bpf"))]
 use super::choose::BUILT_WITHOUT_BPF;
 use super::choose::{ASKED_FOR, BackendChoice, ChooseError, Chosen, one_line, with_remarks};
+use super::event::WantedContents;
 use super::ptrace::{PtraceFull, own_proc};
 use super::{EventCosts, Tracer};
 
@@ -17,6 +18,9 @@ pub trait FullTracer: Tracer {
         Ok(None)
     }
 
+    /// Chooses which contents of buffers it records. At first it records none. Nothing may be attached.
+    fn record_contents(&mut self, wanted: WantedContents);
+
     /// Whether this tracer sees page faults.
     fn sees_faults(&self) -> bool {
         false
@@ -24,12 +28,20 @@ pub trait FullTracer: Tracer {
 }
 
 /// ptrace stops: it sees no page faults and no context switches, and is much slower.
-impl FullTracer for PtraceFull {}
+impl FullTracer for PtraceFull {
+    fn record_contents(&mut self, wanted: WantedContents) {
+        self.contents = wanted;
+    }
+}
 
 #[cfg(feature = "bpf")]
 impl FullTracer for super::bpf::BpfFull {
     fn event_costs(&mut self) -> Result<Option<EventCosts>, ChooseError> {
         super::bpf::BpfFull::event_costs(self).map_err(|error| ChooseError::Switch(error.to_string()))
+    }
+
+    fn record_contents(&mut self, wanted: WantedContents) {
+        super::bpf::BpfFull::record_contents(self, wanted);
     }
 
     fn sees_faults(&self) -> bool {
@@ -68,7 +80,7 @@ pub fn choose_full(
 
 fn ptrace() -> Result<Box<dyn FullTracer>, ChooseError> {
     own_proc().map_err(ChooseError::Proc)?;
-    Ok(Box::new(PtraceFull))
+    Ok(Box::new(PtraceFull::default()))
 }
 
 /// The tracer, and how this kernel makes it observe differently from a current one.

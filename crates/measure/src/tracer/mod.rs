@@ -131,7 +131,7 @@ pub struct EventCosts {
     pub syscall: EventCost,
     /// A page fault.
     pub fault: EventCost,
-    /// A read from the tracee's memory during a call: a path, a structure, or the top of its stack. Nanoseconds.
+    /// A read from the tracee's memory during a call: a path, a structure, a buffer, or the top of its stack. Nanoseconds.
     pub read: f64,
 }
 

@@ -208,6 +208,7 @@ mod tests {
             paths: vec!["/a\"b\n".to_owned()],
             pair: None,
             structure: Vec::new(),
+            contents: Vec::new(),
             output: false,
         };
         let fault = Fault {

@@ -43,8 +43,33 @@ pub enum Argument {
     Value(Values),
     /// The address of a structure whose content is recorded.
     Structure(Structure),
+    /// The address of bytes, or of an array of buffers, whose content can be recorded.
+    Buffer(Buffer),
     /// A register without a meaning.
     Unused,
+}
+
+/// Bytes that a call takes from the program's memory or puts there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Buffer {
+    /// It takes them. The next argument is their number.
+    Written = 0,
+    /// It takes them from the buffers of an array of `struct iovec`. The next argument is the number of buffers.
+    WrittenVector = 1,
+    /// It puts them there. Its result is their number.
+    Read = 2,
+    /// It puts them into the buffers of such an array.
+    ReadVector = 3,
+    /// It puts a path there. Its result is the length.
+    Path = 4,
+}
+
+impl Buffer {
+    /// Whether it contains what the program reads: a file, a pipe, a terminal, a socket, random numbers.
+    pub fn is_read(self) -> bool {
+        matches!(self, Buffer::Read | Buffer::ReadVector)
+    }
 }
 
 /// What an address in memory contains.
@@ -54,6 +79,8 @@ pub enum Structure {
     Pair,
     /// A `struct timespec`.
     Time,
+    /// The same, which the kernel has filled.
+    ClockTime,
     /// A `struct timeval` or `timespec` in which the kernel stores the time that was left.
     TimeLeft,
     /// A `struct sockaddr` of the kind that its family says.
@@ -62,7 +89,7 @@ pub enum Structure {
     ChildStatus,
     /// An array of `struct pollfd`.
     Polled,
-    /// A `struct stat`: the mode and the size of a file.
+    /// A `struct stat`: the mode and the size of a file. A device has no size, but a number.
     FileStatus,
     /// The same of a `struct statx`.
     ExtendedStatus,
@@ -99,7 +126,7 @@ pub enum Layout {
     Usual = 0,
     /// More of it: [`Structure::LARGE_ROOM`].
     Large = 1,
-    /// The mode in a `struct stat`, and 8 bytes later its size.
+    /// The mode in a `struct stat`, and 8 bytes later its size, or the number of a device.
     Status = 2,
     /// The same of a `struct statx`.
     ExtendedStatus = 3,
@@ -187,6 +214,7 @@ impl Argument {
             b'w' => Argument::Whence,
             b'B' => Argument::Structure(Structure::Pair),
             b't' => Argument::Structure(Structure::Time),
+            b'Z' => Argument::Structure(Structure::ClockTime),
             b'N' => Argument::Structure(Structure::SocketAddress),
             b'j' => Argument::Structure(Structure::ChildStatus),
             b'y' => Argument::Structure(Structure::Polled),
@@ -196,6 +224,11 @@ impl Argument {
             b'G' => Argument::Structure(Structure::SignalAction),
             b'K' => Argument::Structure(Structure::SignalSet),
             b'J' => Argument::Structure(Structure::Limits),
+            b'>' => Argument::Buffer(Buffer::Written),
+            b']' => Argument::Buffer(Buffer::WrittenVector),
+            b'<' => Argument::Buffer(Buffer::Read),
+            b'[' => Argument::Buffer(Buffer::ReadVector),
+            b'/' => Argument::Buffer(Buffer::Path),
             b'_' => Argument::Unused,
             _ => Values::of_letter(letter).map_or(Argument::Address, Argument::Value),
         }

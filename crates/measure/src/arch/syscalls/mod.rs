@@ -4,7 +4,7 @@ mod argument;
 mod list;
 
 use super::{Abi, CallTable};
-pub use argument::{Argument, Layout, Structure, Use, Values};
+pub use argument::{Argument, Buffer, Layout, Structure, Use, Values};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -124,6 +124,14 @@ impl CallFacts {
         })
     }
 
+    /// The buffer among its arguments whose content can be recorded, and its position.
+    pub fn buffer(&self) -> Option<(u8, Buffer)> {
+        (0..).zip(self.arguments(Abi::Native)).find_map(|(at, argument)| match argument {
+            Argument::Buffer(kind) => Some((at, kind)),
+            _ => None,
+        })
+    }
+
     /// Whether it opens a file by its path.
     pub fn opens(&self) -> bool {
         self.does == Does::Opens
@@ -195,6 +203,12 @@ pub fn path_arguments() -> &'static CallTable<PathPositions> {
 /// The calls that take a structure whose content is recorded, by number.
 pub fn structures() -> &'static CallTable<(u8, Structure)> {
     static TABLE: LazyLock<CallTable<(u8, Structure)>> = LazyLock::new(|| table(CallFacts::structure));
+    &TABLE
+}
+
+/// The calls that take a buffer whose content can be recorded, by number.
+pub fn buffers() -> &'static CallTable<(u8, Buffer)> {
+    static TABLE: LazyLock<CallTable<(u8, Buffer)>> = LazyLock::new(|| table(CallFacts::buffer));
     &TABLE
 }
 

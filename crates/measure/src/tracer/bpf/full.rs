@@ -13,9 +13,10 @@ use super::ring_drain::RingDrain;
 use super::shared_run::{CALLS, Run, observed_run};
 use super::skipped::{Skipped, with_twin};
 use super::survivors::kill_survivors;
-use crate::arch::{Abi, PathPositions, path_arguments, structures};
+use crate::arch::{Abi, PathPositions, buffers, path_arguments, structures};
 use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::EventCosts;
+use crate::tracer::event::WantedContents;
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, RunOptions, Tracer, frame};
 use aya::Ebpf;
 use aya::maps::{HashMap, MapData, RingBuf};
@@ -110,7 +111,7 @@ impl BpfFull {
         let btf = loading.to_attach()?;
         let session = array(&mut programs, "SESSION")?;
         let log = array(&mut programs, "RECORDS")?;
-        let shared = Shared::map(session.fd().as_fd(), log.fd().as_fd(), &tables())
+        let shared = Shared::map(session.fd().as_fd(), log.fd().as_fd(), &tables(WantedContents::default()))
             .map_err(|e| AttachError::Map { map: "SESSION", cause: e.to_string() })?;
         let events = RingBuf::try_from(taken(&mut programs, "EVENTS")?)
             .map_err(|e| AttachError::Map { map: "EVENTS", cause: e.to_string() })?;
@@ -279,6 +280,11 @@ impl BpfFull {
         Ok(event_costs::costs(&pairs))
     }
 
+    /// Chooses which contents of buffers are recorded from now on. Call it while the programs are detached.
+    pub fn record_contents(&mut self, wanted: WantedContents) {
+        self.shared.write_tables(&tables(wanted));
+    }
+
     fn arm(&mut self, reopened: bool) {
         self.ring.take();
         let run = Run::armed(self.namespace, reopened);
@@ -397,30 +403,39 @@ impl Tracer for BpfFull {
     }
 }
 
-fn tables() -> Tables {
-    Tables { meaning: meaning_table::table(), takes: takes(Abi::Native), compat_takes: takes(Abi::Compat) }
+fn tables(contents: WantedContents) -> Tables {
+    Tables {
+        meaning: meaning_table::table(),
+        takes: takes(Abi::Native, contents),
+        compat_takes: takes(Abi::Compat, contents),
+        content_bytes: contents.bytes.min(WantedContents::MOST_BYTES).into(),
+        spare: 0,
+    }
 }
 
 /// As `takes` in `full_session.h`.
-fn takes(abi: Abi) -> [u16; CALLS] {
+fn takes(abi: Abi, contents: WantedContents) -> [u32; CALLS] {
     let mut table = [0; CALLS];
     for (number, paths) in path_arguments().of(abi) {
         add_code(&mut table, number, paths_code(paths));
     }
     for (number, (position, kind)) in structures().of(abi) {
-        add_code(&mut table, number, (u16::from(position) + 1) << 8 | (kind.layout() as u16) << 12);
+        add_code(&mut table, number, (u32::from(position) + 1) << 8 | (kind.layout() as u32) << 12);
+    }
+    for (number, (position, kind)) in buffers().of(abi).filter(|(_, (_, kind))| contents.wants(*kind)) {
+        add_code(&mut table, number, (u32::from(position) + 1) << 16 | (kind as u32) << 20);
     }
     table
 }
 
-fn add_code(table: &mut [u16; CALLS], number: u32, code: u16) {
+fn add_code(table: &mut [u32; CALLS], number: u32, code: u32) {
     if let Some(entry) = table.get_mut(number as usize) {
         *entry |= code;
     }
 }
 
-fn paths_code([first, second]: PathPositions) -> u16 {
-    let code = |position: Option<u8>| position.map_or(0, |position| u16::from(position) + 1);
+fn paths_code([first, second]: PathPositions) -> u32 {
+    let code = |position: Option<u8>| position.map_or(0, |position| u32::from(position) + 1);
     code(first) | code(second) << 4
 }
 

@@ -111,15 +111,17 @@ INLINE u32 read_beginning(u8 *to, u64 from)
 	return bpf_probe_read_user(to, USUAL_ROOM / 2, (void *)from) ? 0 : USUAL_ROOM / 2;
 }
 
-/* The mode of a file in the first half, its size in the second. */
+/* The mode of a file in the first half, in the second its size, or the number of a device. */
 INLINE u32 read_status(u8 *to, u32 extended, u64 from)
 {
 	u64 mode = from + (extended ? STATX_MODE : STAT_MODE);
 	u64 size = from + (extended ? STATX_SIZE : STAT_SIZE);
+	u64 device = from + (extended ? STATX_RDEV : STAT_RDEV);
 	*(u64 *)to = 0;
 	if (bpf_probe_read_user(to, extended ? 2 : 4, (void *)mode))
 		return 0;
-	return bpf_probe_read_user(to + USUAL_ROOM / 2, 8, (void *)size) ? 0 : USUAL_ROOM;
+	u64 second = IS_DEVICE(*(u64 *)to) ? device : size;
+	return bpf_probe_read_user(to + USUAL_ROOM / 2, 8, (void *)second) ? 0 : USUAL_ROOM;
 }
 
 INLINE void fill_structure(struct record_structure *r, u64 now, u64 pid_tid, u32 layout, u64 from)
@@ -147,6 +149,77 @@ INLINE void emit_structure(struct full_session *s, u64 now, u64 pid_tid, u32 lay
 		WRITE_RECORD(s, struct record_large_structure, fill_large_structure(r, now, pid_tid, from));
 	else
 		WRITE_RECORD(s, struct record_structure, fill_structure(r, now, pid_tid, layout, from));
+}
+
+/* How much of a buffer is read. The compared value must be the one that is passed on: see fill_image. */
+INLINE u64 part_of(u64 length, u64 room)
+{
+	if (length > room)
+		length = room;
+	asm volatile("" : "+r"(length));
+	return length;
+}
+
+/* Returns the number of bytes: all that are wanted, or none. */
+INLINE u32 read_content(u8 *to, u64 from, u64 length)
+{
+	return length && !bpf_probe_read_user(to, length, (void *)from) ? length : 0;
+}
+
+INLINE void fill_content(struct record_content *r, u64 now, u64 pid_tid, u64 from, u64 wanted, u64 length)
+{
+	u32 read = read_content(r->bytes, from, part_of(wanted, CONTENT_ROOM));
+	fill_head(&r->record, now, pid_tid, FULL_CONTENT, read, length);
+}
+
+INLINE void fill_large_content(struct record_large_content *r, u64 now, u64 pid_tid, u64 from, u64 wanted, u64 length)
+{
+	u32 read = read_content(r->bytes, from, part_of(wanted, LARGE_CONTENT_ROOM));
+	fill_head(&r->record, now, pid_tid, FULL_LARGE_CONTENT, read, length);
+}
+
+INLINE void emit_content(struct full_session *s, u64 now, u64 pid_tid, u64 from, u64 length)
+{
+	u64 wanted = length < s->content_bytes ? length : s->content_bytes;
+	if (likely(wanted <= CONTENT_ROOM))
+		WRITE_RECORD(s, struct record_content, fill_content(r, now, pid_tid, from, wanted, length));
+	else
+		WRITE_RECORD(s, struct record_large_content,
+			     fill_large_content(r, now, pid_tid, from, wanted, length));
+}
+
+/* The first buffers of an array: as much of them as there are bytes. */
+INLINE void emit_vector(struct full_session *s, u64 now, u64 pid_tid, u64 from, u32 count, u64 bytes, u32 compat)
+{
+	for (u32 n = 0; n < MOST_BUFFERS && n < count; n++) {
+		u64 buffer[2] = { 0, 0 }; /* struct iovec */
+		u32 narrow[2];
+		if (compat) {
+			if (bpf_probe_read_user(narrow, sizeof narrow, (void *)(from + n * sizeof narrow)))
+				return;
+			buffer[0] = narrow[0];
+			buffer[1] = narrow[1];
+		} else if (bpf_probe_read_user(buffer, sizeof buffer, (void *)(from + n * sizeof buffer))) {
+			return;
+		}
+		u64 length = buffer[1] < bytes ? buffer[1] : bytes;
+		emit_content(s, now, pid_tid, buffer[0], length);
+		bytes -= length;
+	}
+}
+
+/* `argument`: what follows the buffer among the arguments. */
+INLINE void emit_contents(struct full_session *s, u64 now, u64 pid_tid, u32 kind, u64 from, u64 argument, s64 result,
+			  u32 compat)
+{
+	/* the kernel has stored nothing */
+	if (kind >= BUFFER_READ && result < 0)
+		return;
+	u64 length = kind == BUFFER_WRITTEN ? argument : kind == BUFFER_WRITTEN_VECTOR ? ~0ULL : (u64)result;
+	if (kind == BUFFER_WRITTEN_VECTOR || kind == BUFFER_READ_VECTOR)
+		emit_vector(s, now, pid_tid, from, argument, length, compat);
+	else
+		emit_content(s, now, pid_tid, from, length);
 }
 
 INLINE void emit_path_call(struct full_session *s, u64 now, u64 pid_tid, u32 call, s64 result, u64 entered,
@@ -214,6 +287,10 @@ TWICE("tp_btf/sys_exit", sys_exit)
 		emit_paths_call(s, now, pid_tid, call, result, entered, regs, callers,
 				argument_of(regs, first, compat), argument_of(regs, second, compat));
 	if (structure)
-		emit_structure(s, now, pid_tid, takes >> 12, argument_of(regs, structure, compat), result);
+		emit_structure(s, now, pid_tid, takes >> 12 & 3, argument_of(regs, structure, compat), result);
+	u32 buffer = takes >> 16 & 7;
+	if (unlikely(buffer))
+		emit_contents(s, now, pid_tid, takes >> 20, argument_of(regs, buffer, compat),
+			      argument_of(regs, buffer + 1, compat), result, compat);
 	return 0;
 }

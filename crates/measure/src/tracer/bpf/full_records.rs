@@ -2,11 +2,12 @@
 
 use super::full_session::{LARGEST_RECORD, LOG_BYTES};
 use super::record::{
-    CALLER_WORDS, FaultRecord, Head, ImageRecord, LargeStructureRecord, OffCpuRecord, OutputRecord,
-    PathRestRecord, Record, RecordKind, StructureRecord, SyscallRecord, halves, read, syscall,
+    CALLER_WORDS, ContentRecord, FaultRecord, Head, ImageRecord, LargeContentRecord, LargeStructureRecord,
+    OffCpuRecord, OutputRecord, PathRestRecord, Record, RecordKind, StructureRecord, SyscallRecord, halves,
+    read, syscall,
 };
 use super::shared_run::PATH_ROOM;
-use crate::tracer::event::{Call, Fault, Image, OffCpu, auxiliary_vector};
+use crate::tracer::event::{Call, Content, Fault, Image, OffCpu, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
@@ -107,6 +108,14 @@ pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -
             add_structure(events, &head, &read::<LargeStructureRecord>(bytes)?.bytes);
             return Some(());
         }
+        RecordKind::Content => {
+            add_content(events, &head, &read::<ContentRecord>(bytes)?.bytes);
+            return Some(());
+        }
+        RecordKind::LargeContent => {
+            add_content(events, &head, &read::<LargeContentRecord>(bytes)?.bytes);
+            return Some(());
+        }
         RecordKind::FaultWasMajor => {
             last_fault_was_major(events, head.tid);
             return Some(());
@@ -153,6 +162,16 @@ fn add_structure(events: &mut [Event], head: &Head, bytes: &[u8]) {
     }
 }
 
+/// The thread's last call has one more buffer with this content. Some could not be read.
+fn add_content(events: &mut [Event], head: &Head, bytes: &[u8]) {
+    let Some(EventKind::Call(call)) = last_of(events, head.tid) else { return };
+    let length = head.value.cast_unsigned();
+    let bytes = bytes[..(head.code as usize).min(bytes.len())].to_vec();
+    if length == 0 || !bytes.is_empty() {
+        call.contents.push(Content { length, bytes });
+    }
+}
+
 fn last_fault_was_major(events: &mut [Event], tid: u32) {
     let of_thread = events.iter_mut().rev().filter(|event| event.tid == tid);
     let mut faults = of_thread.filter_map(|event| match &mut event.kind {
@@ -177,6 +196,7 @@ fn call(bytes: &[u8], paths: usize) -> Option<Call> {
         paths: paths?,
         pair: None,
         structure: Vec::new(),
+        contents: Vec::new(),
         output: record.code & CALL_OUTPUT != 0,
     })
 }
@@ -197,6 +217,7 @@ fn unfinished(entered: Nanos, code: u32) -> Call {
         paths: Vec::new(),
         pair: None,
         structure: Vec::new(),
+        contents: Vec::new(),
         output: code & CALL_OUTPUT != 0,
     }
 }

@@ -27,6 +27,8 @@ enum full_record_kind {
 	FULL_STRUCTURE = 26,
 	FULL_LARGE_STRUCTURE = 27,
 	FULL_SIGNALLED = 28,
+	FULL_CONTENT = 29,
+	FULL_LARGE_CONTENT = 30,
 };
 
 #define CALLER_WORDS 8
@@ -73,6 +75,33 @@ struct record_structure {
 struct record_large_structure {
 	struct record record;
 	u8 bytes[LARGE_ROOM];
+};
+
+#define CONTENT_ROOM 32
+#define LARGE_CONTENT_ROOM 1024
+#define MOST_BUFFERS 4 /* of an array of struct iovec */
+
+/*
+ * What a buffer among the arguments of the thread's last call contains, of several in their order: `code` is how many bytes
+ * could be read, `value` how many there are.
+ */
+struct record_content {
+	struct record record;
+	u8 bytes[CONTENT_ROOM];
+};
+
+struct record_large_content {
+	struct record record;
+	u8 bytes[LARGE_CONTENT_ROOM];
+};
+
+/* The kinds of buffers: enum Buffer in crate::arch. */
+enum buffer {
+	BUFFER_WRITTEN = 0,
+	BUFFER_WRITTEN_VECTOR = 1,
+	BUFFER_READ = 2,
+	BUFFER_READ_VECTOR = 3,
+	BUFFER_PATH = 4,
 };
 
 /* What is read of a structure: its beginning, or the mode and the size in a `struct stat` or a `struct statx`. */
@@ -175,8 +204,11 @@ struct full_session {
 	u8 meaning[CALLS]; /* see run.h */
 	/*
 	 * 1 + the position of the first path argument, the same for the second << 4, the same for a structure << 8, and
-	 * its layout << 12; native and 32-bit table
+	 * its layout << 12, the same for a buffer whose content is wanted << 16, and its kind << 20; native and 32-bit table
 	 */
-	u16 takes[CALLS];
-	u16 compat_takes[CALLS];
+	u32 takes[CALLS];
+	u32 compat_takes[CALLS];
+	/* how many bytes of a buffer are wanted */
+	u32 content_bytes;
+	u32 spare;
 };

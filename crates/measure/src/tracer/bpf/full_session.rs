@@ -60,8 +60,10 @@ struct State {
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
     pub(super) meaning: [u8; CALLS],
-    pub(super) takes: [u16; CALLS],
-    pub(super) compat_takes: [u16; CALLS],
+    pub(super) takes: [u32; CALLS],
+    pub(super) compat_takes: [u32; CALLS],
+    pub(super) content_bytes: u32,
+    pub(super) spare: u32,
 }
 
 /// The session and the log of records.
@@ -78,9 +80,15 @@ impl Shared {
         tables: &Tables,
     ) -> std::io::Result<Shared> {
         let shared = Shared { state: Mapped::of(session)?, log: Mapped::of(log)? };
-        // SAFETY: the value is a `State`; no program that reads it is attached yet.
-        unsafe { (&raw mut (*shared.state.as_ptr()).tables).write_volatile(*tables) };
+        shared.write_tables(tables);
         Ok(shared)
+    }
+
+    /// Replaces the tables of system calls. Called while no program that reads them is attached.
+    pub(super) fn write_tables(&self, tables: &Tables) {
+        // SAFETY: the value is a `State`, and any bits that a program might read meanwhile are valid.
+        unsafe { (&raw mut (*self.state.as_ptr()).tables).write_volatile(*tables) };
+        fence(Ordering::Release);
     }
 
     /// The state that the kernel side has left after a run.
@@ -199,6 +207,8 @@ mod tests {
             ("meaning", tables + offset_of!(Tables, meaning)),
             ("takes", tables + offset_of!(Tables, takes)),
             ("compat_takes", tables + offset_of!(Tables, compat_takes)),
+            ("content_bytes", tables + offset_of!(Tables, content_bytes)),
+            ("spare", tables + offset_of!(Tables, spare)),
         ];
 
         assert_eq!(here.map(|(name, at)| (name.to_owned(), at)).as_slice(), session.members);

@@ -250,7 +250,9 @@ struct pt_regs {
 
 #define saved_ip(regs) (regs)->ip
 
-#define STAT_MODE 24 /* arch/x86/include/uapi/asm/stat.h */
+/* arch/x86/include/uapi/asm/stat.h */
+#define STAT_MODE 24
+#define STAT_RDEV 40
 
 /* The context of a software event's program: include/uapi/linux/bpf_perf_event.h, arch/x86/include/uapi/asm/ptrace.h. */
 struct software_event {
@@ -292,7 +294,9 @@ struct pt_regs {
 
 #define saved_ip(regs) (regs)->pc
 
-#define STAT_MODE 16 /* include/uapi/asm-generic/stat.h */
+/* include/uapi/asm-generic/stat.h */
+#define STAT_MODE 16
+#define STAT_RDEV 32
 
 /* The context of a software event's program: include/uapi/linux/bpf_perf_event.h, arch/arm64/include/uapi/asm/ptrace.h. */
 struct software_event {
@@ -322,6 +326,10 @@ struct software_event {
 /* include/uapi/linux/stat.h */
 #define STATX_MODE 28
 #define STATX_SIZE 40
+#define STATX_RDEV 128 /* major and minor number */
+
+/* include/uapi/linux/stat.h, include/linux/stat.h */
+#define IS_DEVICE(mode) (((mode) & 0170000) == 0020000 || ((mode) & 0170000) == 0060000)
 
 /* The argument of a system call at a position, counted from 1. */
 INLINE u64 argument_of(struct pt_regs *regs, u32 position, u32 compat)

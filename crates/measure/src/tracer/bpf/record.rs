@@ -6,6 +6,7 @@
 use super::shared_run::{CALL_COMPAT, PATH_ROOM};
 use crate::arch::{Abi, Structure, Syscall};
 use crate::tracer::EventKind;
+use crate::tracer::event::WantedContents;
 use crate::units::Nanos;
 
 /// `CALLER_WORDS`: how much of the user's stack is saved with a call.
@@ -16,6 +17,10 @@ pub(super) const AUXV_WORDS: usize = 48;
 pub(super) const ARGV_ROOM: usize = 256;
 /// `REST_ROOM`: how much of a long path a further record has.
 pub(super) const REST_ROOM: usize = 1920;
+/// `CONTENT_ROOM`: how much of a buffer a record has.
+pub(super) const CONTENT_ROOM: usize = 32;
+/// `LARGE_CONTENT_ROOM`: how much of a buffer a large record has.
+pub(super) const LARGE_CONTENT_ROOM: usize = WantedContents::MOST_BYTES as usize;
 
 /// What a record means: `RECORD_…` of `phases_session.h` and `FULL_…` of `full_session.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,11 +71,15 @@ pub(super) enum RecordKind {
     LargeStructure = 27,
     /// Full mode: a signal was sent to the thread, or to its process; `code` is its number.
     Signalled = 28,
+    /// Full mode: what a buffer among the arguments of the thread's last call contains.
+    Content = 29,
+    /// Full mode: the same, with more room.
+    LargeContent = 30,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub(super) const ALL: [RecordKind; 22] = [
+    pub(super) const ALL: [RecordKind; 24] = [
         RecordKind::ExecEnter,
         RecordKind::ExecPrepare,
         RecordKind::ExecCommit,
@@ -93,6 +102,8 @@ impl RecordKind {
         RecordKind::Structure,
         RecordKind::LargeStructure,
         RecordKind::Signalled,
+        RecordKind::Content,
+        RecordKind::LargeContent,
     ];
 
     /// The kind of a number; `None` if there is no such kind.
@@ -122,6 +133,8 @@ impl RecordKind {
             RecordKind::UringOutput => size_of::<OutputRecord>(),
             RecordKind::Structure => size_of::<StructureRecord>(),
             RecordKind::LargeStructure => size_of::<LargeStructureRecord>(),
+            RecordKind::Content => size_of::<ContentRecord>(),
+            RecordKind::LargeContent => size_of::<LargeContentRecord>(),
             RecordKind::ExecCommit | RecordKind::OutputEnter | RecordKind::OutputExit => return None,
         })
     }
@@ -172,6 +185,22 @@ pub(super) struct StructureRecord {
 pub(super) struct LargeStructureRecord {
     pub(super) record: Record,
     pub(super) bytes: [u8; Structure::LARGE_ROOM],
+}
+
+/// `struct record_content`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct ContentRecord {
+    pub(super) record: Record,
+    pub(super) bytes: [u8; CONTENT_ROOM],
+}
+
+/// `struct record_large_content`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct LargeContentRecord {
+    pub(super) record: Record,
+    pub(super) bytes: [u8; LARGE_CONTENT_ROOM],
 }
 
 /// `struct record_fault`.
@@ -234,6 +263,10 @@ unsafe impl Plain for PathRestRecord {}
 unsafe impl Plain for StructureRecord {}
 // SAFETY: as above.
 unsafe impl Plain for LargeStructureRecord {}
+// SAFETY: as above.
+unsafe impl Plain for ContentRecord {}
+// SAFETY: as above.
+unsafe impl Plain for LargeContentRecord {}
 // SAFETY: as above.
 unsafe impl Plain for FaultRecord {}
 // SAFETY: as above.
@@ -345,12 +378,21 @@ mod tests {
 
     #[test]
     fn layouts_match_the_headers() {
-        assert_same_constants!(CALLER_WORDS, AUXV_WORDS, ARGV_ROOM, REST_ROOM);
+        assert_same_constants!(
+            CALLER_WORDS,
+            AUXV_WORDS,
+            ARGV_ROOM,
+            REST_ROOM,
+            CONTENT_ROOM,
+            LARGE_CONTENT_ROOM
+        );
         assert_same_layout!(Record, "record", [at, pid, tid, kind, code, value]);
         assert_same_layout!(SyscallRecord, "record_syscall", [record, entered, ip, arguments, stack]);
         assert_same_layout!(PathRestRecord, "record_path_rest", [record, rest]);
         assert_same_layout!(StructureRecord, "record_structure", [record, bytes]);
         assert_same_layout!(LargeStructureRecord, "record_large_structure", [record, bytes]);
+        assert_same_layout!(ContentRecord, "record_content", [record, bytes]);
+        assert_same_layout!(LargeContentRecord, "record_large_content", [record, bytes]);
         assert_same_layout!(FaultRecord, "record_fault", [record, entered, ip]);
         assert_same_layout!(OffCpuRecord, "record_off_cpu", [record, left, woken]);
         assert_same_layout!(OutputRecord, "record_output", [record, entered]);

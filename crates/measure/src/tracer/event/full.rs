@@ -1,6 +1,7 @@
 //! What the full mode adds to the event vocabulary: whole system calls, page faults, time off the processor,
 //! images.
 
+use super::content::Content;
 use crate::arch::{Structure, Syscall, structures};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,10 @@ pub struct Call {
     /// The beginning of another structure among its arguments; empty: it has none, or the backend could not read it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub structure: Vec<u8>,
+    /// What it wrote or read: of the buffer among its arguments, or of the first buffers of an array; empty: it has none, or it
+    /// was not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contents: Vec<Content>,
     /// It may write to the stdout that we gave the tracee.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub output: bool,

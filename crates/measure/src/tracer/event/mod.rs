@@ -1,7 +1,9 @@
 //! The event vocabulary that every backend produces and everything else reads.
 
+mod content;
 mod full;
 
+pub use content::{Content, WantedContents};
 pub(super) use full::auxiliary_vector;
 pub use full::{Call, Fault, Image, OffCpu};
 

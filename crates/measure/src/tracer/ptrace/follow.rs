@@ -21,6 +21,7 @@ use crate::arch::{CallRole, FileCall, call_roles, path_arguments};
 use crate::clock;
 use crate::launch::Usage;
 use crate::tracer::Event;
+use crate::tracer::event::WantedContents;
 use crate::units::Nanos;
 use std::fs;
 use std::mem::MaybeUninit;
@@ -34,8 +35,8 @@ pub(super) enum Extent {
     Counts,
     /// The same, and the files that the run uses.
     Files,
-    /// Every system call with its arguments.
-    Full,
+    /// Every system call with its arguments, and these contents of buffers.
+    Full(WantedContents),
 }
 
 /// Everything that was observed.
@@ -114,7 +115,10 @@ impl<'r> Follower<'r> {
             tree,
             phases: PhaseEvents::new(stdout),
             tally: counts.then(|| Tally::new(root.0)),
-            full: (extent == Extent::Full).then(FullEvents::default),
+            full: match extent {
+                Extent::Full(contents) => Some(FullEvents::new(contents)),
+                _ => None,
+            },
             files: (extent == Extent::Files).then(Files::default),
             watch: None,
             restarts: Restarts::default(),
@@ -444,7 +448,13 @@ mod tests {
     fn events_of_one_instant_are_in_the_order_of_the_stops() {
         let (standstill, rescue) = (Standstill::default(), Rescue::default());
         let root = TracedThread(std::process::id().cast_signed()); // untraced, so that every request is refused
-        let mut follower = Follower::new(root, OurStdout::Unknown, Extent::Full, &standstill, &rescue);
+        let mut follower = Follower::new(
+            root,
+            OurStdout::Unknown,
+            Extent::Full(WantedContents::default()),
+            &standstill,
+            &rescue,
+        );
         let task = Task { process: root.0, thread: root.0 };
         let number = u32::try_from(libc::SYS_execve).unwrap();
         let entry = EnteredCall { call: Syscall { abi: Abi::Native, number }, arguments: [0; 6] };

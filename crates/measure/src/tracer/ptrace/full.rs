@@ -2,12 +2,13 @@
 //!
 //! Page faults and context switches cause no stops. Their time is part of that of calls and user code.
 
+use super::contents::contents;
 use super::restarts::is_restart;
 use super::task_tree::Task;
 use super::tracee::{EnteredCall, TracedThread};
 use crate::arch::{CallRole, Layout, Structure, call_roles, path_arguments, structures};
 use crate::clock;
-use crate::tracer::event::{Call, Image, auxiliary_vector};
+use crate::tracer::event::{Call, Image, WantedContents, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ pub(super) struct FullEvents {
     interrupted: HashMap<i32, (Flight, Event)>,
     /// The first exec has begun.
     begun: bool,
+    wanted: WantedContents,
 }
 
 /// A call in progress.
@@ -41,6 +43,11 @@ struct Flight {
 }
 
 impl FullEvents {
+    /// Records also these contents of buffers.
+    pub(super) fn new(wanted: WantedContents) -> FullEvents {
+        FullEvents { wanted, ..FullEvents::default() }
+    }
+
     /// A thread is at the entry of a call, either for the first time or because an interrupted call `continues`.
     pub(super) fn entered(&mut self, tracee: TracedThread, task: Task, entry: &EnteredCall, continues: bool) {
         match self.interrupted.remove(&task.thread) {
@@ -79,6 +86,7 @@ impl FullEvents {
             paths,
             pair: None,
             structure: Vec::new(),
+            contents: contents(tracee, &flight.entry, result, self.wanted),
             output: false,
         };
         call.contain(&structure(tracee, &flight.entry));
@@ -121,6 +129,7 @@ impl FullEvents {
             paths: Vec::new(),
             pair: None,
             structure: Vec::new(),
+            contents: Vec::new(),
             output: false,
         };
         self.push(entered, task, EventKind::Call(Box::new(call)));
@@ -159,20 +168,41 @@ fn structure(tracee: TracedThread, entry: &EnteredCall) -> Vec<u8> {
     match kind.layout() {
         Layout::Usual => memory(tracee, from, Structure::USUAL_ROOM),
         Layout::Large => memory(tracee, from, Structure::LARGE_ROOM),
-        Layout::Status => {
-            status(tracee, from, offset_of!(libc::stat, st_mode), offset_of!(libc::stat, st_size))
-        }
-        Layout::ExtendedStatus => {
-            status(tracee, from, offset_of!(libc::statx, stx_mode), offset_of!(libc::statx, stx_size))
-        }
+        Layout::Status => status(tracee, from, &STAT),
+        Layout::ExtendedStatus => status(tracee, from, &STATX),
     }
 }
 
-/// The mode of a file, which has two bytes, and its size.
-fn status(tracee: TracedThread, from: u64, mode: usize, size: usize) -> Vec<u8> {
-    let mut bytes = memory(tracee, from.wrapping_add(mode as u64), 2);
+/// Where the kernel stores a file's mode, its size, and the number of a device.
+struct StatusLayout {
+    mode: usize,
+    size: usize,
+    device: usize,
+}
+
+const STAT: StatusLayout = StatusLayout {
+    mode: offset_of!(libc::stat, st_mode),
+    size: offset_of!(libc::stat, st_size),
+    device: offset_of!(libc::stat, st_rdev),
+};
+const STATX: StatusLayout = StatusLayout {
+    mode: offset_of!(libc::statx, stx_mode),
+    size: offset_of!(libc::statx, stx_size),
+    device: offset_of!(libc::statx, stx_rdev_major),
+};
+
+/// The mode of a file, which has two bytes, and its size, or the number of a device.
+fn status(tracee: TracedThread, from: u64, layout: &StatusLayout) -> Vec<u8> {
+    let at = |offset: usize| from.wrapping_add(offset as u64);
+    let mut bytes = memory(tracee, at(layout.mode), 2);
+    let kind = bytes.first_chunk().map_or(0, |mode| u32::from(u16::from_ne_bytes(*mode)) & libc::S_IFMT);
+    let is_device = matches!(kind, libc::S_IFCHR | libc::S_IFBLK);
     bytes.resize(Structure::USUAL_ROOM / 2, 0);
-    bytes.extend(memory(tracee, from.wrapping_add(size as u64), Structure::USUAL_ROOM / 2));
+    bytes.extend(memory(
+        tracee,
+        at(if is_device { layout.device } else { layout.size }),
+        Structure::USUAL_ROOM / 2,
+    ));
     bytes
 }
 

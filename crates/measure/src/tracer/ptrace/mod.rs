@@ -12,6 +12,7 @@
 //! | `follow` | follows the tree from stop to stop until nothing of it is left |
 //! | `task_tree` | the threads and processes that are alive |
 //! | `phases`, `tally`, `full` | turn stops into events and counts |
+//! | `contents` | what the buffers among the arguments of a call contain |
 //! | `files_of_run` | the files that the run uses |
 //! | `restarts` | calls that are interrupted only because we trace |
 //! | `proc` | whether `/proc` shows our own processes |
@@ -30,6 +31,7 @@
 //! - A process that it creates with `CLONE_UNTRACED` is not seen, and its execs and writes fail with ENOSYS.
 //! - Writes by `io_uring` are not system calls and are not seen. That they are possible is recorded (`EventKind::Ring`).
 
+mod contents;
 mod cpuid_count;
 mod files_of_run;
 mod filter;
@@ -51,6 +53,7 @@ mod watcher;
 use crate::Counts;
 use crate::launch::wait::Killed;
 use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
+use crate::tracer::event::WantedContents;
 use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer, frame};
 pub use cpuid_count::{NoCpuidCount, cpuid_count};
 pub use files_of_run::FilesOfRun;
@@ -99,7 +102,10 @@ impl Tracer for PtracePhases {
 
 /// Observes every system call by two stops each.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PtraceFull;
+pub struct PtraceFull {
+    /// Which contents of buffers it records.
+    pub contents: WantedContents,
+}
 
 impl Tracer for PtraceFull {
     fn backend(&self) -> Backend {
@@ -107,7 +113,7 @@ impl Tracer for PtraceFull {
     }
 
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
-        let observed = observe(launcher, options, Extent::Full, None);
+        let observed = observe(launcher, options, Extent::Full(self.contents), None);
         observed.map(|observed| observed.recording)
     }
 }

@@ -2,11 +2,13 @@
 
 use super::export::{ExportArgs, HEADING, PICTURES};
 use super::options::{JsonArgs, SeedArgs, TimeoutArgs};
-use super::values::{count, duration, whole};
+use super::values::{count, duration, split, whole};
 use crate::document::Kind;
 use crate::output::Target;
 use crate::report::formats::Format;
+use crate::throughput::design::{Design, OURS};
 use crate::throughput::measured_designs::ThroughputPlan;
+use crate::throughput::post;
 use crate::throughput::sink::Sink;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,7 +19,9 @@ and `firstbyte lines`.
 
 Examples:
   firstbyte throughput
+  firstbyte throughput --post
   firstbyte throughput --n 17.5M --sink wc,file --only go-v2
+  firstbyte throughput --n 1M --only go-v2 --command 'mine=./lines {n}'
   firstbyte throughput --export-svg chart.svg --log";
 
 /// Compare ways to print many lines, such as `firstbyte lines`
@@ -30,16 +34,22 @@ Examples:
 )]
 pub struct Args {
     /// Print this many lines: a comma-separated list, such as 1M,17.5M
-    #[arg(long = "n", value_name = "LIST", value_delimiter = ',', default_values_t = POST_COUNTS,
+    #[arg(long = "n", value_name = "LIST", value_delimiter = ',', default_values_t = post::COUNTS,
         value_parser = count)]
     counts: Vec<u64>,
     /// Print to these targets (a comma-separated list)
     #[arg(long = "sink", value_name = "LIST", value_delimiter = ',', default_value = "null,pipe-read",
-        value_parser = clap::builder::PossibleValuesParser::new(Sink::ALL.map(Sink::name)))]
+        default_value_if("post", "true", "null"), value_parser = clap::builder::PossibleValuesParser::new(Sink::ALL.map(Sink::name)))]
     sinks: Vec<String>,
     /// Measure only these designs, and the baseline (can be repeated; --list shows all)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
+    /// Measure your own program, too: a name, and a command in which {n} stands for the number of lines (can be repeated)
+    #[arg(long = "command", value_name = "NAME=COMMAND", value_parser = own)]
+    own: Vec<(String, Vec<String>)>,
+    /// Repeat the table of Response to Response: its four programs as published, with its figures beside ours
+    #[arg(long, conflicts_with = "only")]
+    post: bool,
     /// List the designs and exit
     #[arg(long)]
     list: bool,
@@ -70,10 +80,6 @@ pub struct Args {
 
 const CHART: &str = "Draw a chart of time against lines as an SVG picture (as PNG if FILE ends in .png)";
 
-/// The numbers of lines in Response to Response.
-const POST_COUNTS: [u64; 8] =
-    [1_000_000, 2_500_000, 5_000_000, 7_500_000, 10_000_000, 12_500_000, 15_000_000, 17_500_000];
-
 #[derive(Debug)]
 pub struct Plan {
     pub measuring: ThroughputPlan,
@@ -83,8 +89,31 @@ pub struct Plan {
     pub log: bool,
 }
 
+/// `NAME=COMMAND`.
+fn own(text: &str) -> Result<(String, Vec<String>), String> {
+    const HELP: &str = "help: write it like --command 'mine=./lines {n}'";
+    let (name, command) = text
+        .split_once('=')
+        .filter(|(name, _)| !name.trim().is_empty())
+        .ok_or_else(|| format!("`{text}` has no name\n{HELP}"))?;
+    let words = split(command)?;
+    if !words.iter().any(|word| word.contains(Design::COUNT)) {
+        return Err(format!("`{command}` does not say where the number of lines belongs\n{HELP}"));
+    }
+    Ok((name.trim().to_owned(), words))
+}
+
 impl Args {
+    /// The designs that are wanted besides the baseline. Who repeats the post's table wants no others than ours.
+    fn only(&self) -> Vec<String> {
+        let post = post::designs().chain([OURS]).filter(|_| self.post);
+        self.only.iter().cloned().chain(post.map(str::to_owned)).collect()
+    }
+
     pub fn plan(self) -> Plan {
+        let only = self.only();
+        let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        let own = self.own.iter().map(|(name, words)| Design::of_command(name, words.clone(), &here));
         let mut counts = self.counts;
         counts.sort_unstable();
         counts.dedup();
@@ -92,7 +121,9 @@ impl Args {
         let measuring = ThroughputPlan {
             counts,
             sinks: Sink::ALL.into_iter().filter(wanted).collect(),
-            only: self.only,
+            only,
+            own: own.collect(),
+            post: self.post,
             runs: self.runs,
             enough: self.enough,
             timeout: self.timeout.timeout,

@@ -9,11 +9,19 @@ use crate::report::formats::Exported;
 use crate::report::text::throughput as throughput_text;
 use crate::throughput::design::{self, Design, OURS, WC_ALONE};
 use crate::throughput::measured_designs::measure;
+use std::collections::BTreeSet;
 
 /// Builds the designs, measures them and prints the tables.
 pub fn run(plan: Plan) -> Result<Exit, CommandError> {
     let programs = design::programs().map_err(CommandError::usage)?;
     let known: Vec<&str> = programs.iter().map(Program::name).chain([OURS, WC_ALONE]).collect();
+    let mut names: BTreeSet<&str> = known.iter().copied().collect();
+    let mut own = plan.measuring.own.iter().map(|design| design.name.as_str());
+    if let Some(name) = own.find(|name| !names.insert(name)) {
+        let message =
+            format!("two designs are called `{name}`\nhelp: give yours another name: --command 'NAME=...'");
+        return Err(CommandError::usage(message));
+    }
     if let Some(name) = plan.measuring.only.iter().find(|name| !known.contains(&name.as_str())) {
         let message = format!("there is no design `{name}`\nhelp: firstbyte throughput --list");
         return Err(CommandError::usage(message));

@@ -21,8 +21,11 @@ pub struct ThroughputDocument {
     pub baseline: String,
     /// One entry for each sink, number of lines and design.
     pub results: Vec<Throughput>,
-    /// What was not timed because its output was wrong.
+    /// What printed something else than the lines, or failed.
     pub wrong: Vec<WrongOutput>,
+    /// The figures of the post, if the invocation repeats its table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<PublishedTime>,
     /// Designs that this machine cannot build.
     pub skipped: Vec<Skipped>,
     /// Sinks that are not what their names promise, and what else a reader must know, a line each.
@@ -39,8 +42,11 @@ pub struct Throughput {
     /// What is special about the design.
     pub description: String,
     pub lines: u64,
-    /// The length of all lines.
+    /// How many bytes it prints.
     pub bytes: u64,
+    /// Whether they are the lines that were asked for. If not, it is timed against its own bytes.
+    #[serde(default = "Throughput::right")]
+    pub right: bool,
     /// Every run, from before the process was created until its reader had the last byte.
     pub times_ns: Vec<u64>,
     pub median_ns: f64,
@@ -49,6 +55,17 @@ pub struct Throughput {
     pub bytes_per_second: Option<f64>,
     /// The baseline's time over this one's, of interleaved runs.
     pub times_faster: Option<Ratio>,
+}
+
+/// A time that a post states.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PublishedTime {
+    /// The design that is the post's program, as published.
+    pub design: String,
+    /// The post's name of it.
+    pub column: String,
+    pub lines: u64,
+    pub seconds: f64,
 }
 
 /// A design whose output was wrong somewhere.
@@ -62,6 +79,9 @@ pub struct WrongOutput {
     pub sink: String,
     /// The requested number of lines.
     pub lines: u64,
+    /// It was timed nevertheless, against its own bytes.
+    #[serde(default)]
+    pub timed: bool,
     /// One lower-case line.
     pub reason: String,
 }
@@ -82,6 +102,7 @@ impl ThroughputDocument {
             baseline: baseline.to_owned(),
             results: Vec::new(),
             wrong: Vec::new(),
+            published: Vec::new(),
             skipped: Vec::new(),
             warnings: Vec::new(),
         }
@@ -135,12 +156,40 @@ impl ThroughputDocument {
         names
     }
 
+    /// Whether a design prints the lines that are asked for, wherever it was timed with a sink.
+    pub fn is_right(&self, sink: &str, design: &str) -> bool {
+        self.of(sink).filter(|row| row.design == design).all(|row| row.right)
+    }
+
+    /// The columns of the post's table: designs with the post's names, each once, in its order.
+    pub fn columns(&self) -> Vec<(&str, &str)> {
+        let mut columns = Vec::new();
+        for time in &self.published {
+            let column = (time.design.as_str(), time.column.as_str());
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+        columns
+    }
+
+    /// The post's time.
+    pub fn published(&self, design: &str, lines: u64) -> Option<f64> {
+        let mut times = self.published.iter();
+        times.find(|time| time.design == design && time.lines == lines).map(|time| time.seconds)
+    }
+
     pub fn find(&self, sink: &str, design: &str, lines: u64) -> Option<&Throughput> {
         self.results.iter().find(|r| r.sink == sink && r.design == design && r.lines == lines)
     }
 }
 
 impl Throughput {
+    /// Older versions timed nothing else.
+    fn right() -> bool {
+        true
+    }
+
     /// Fills in what follows from the times; `None` if there are none.
     pub fn summarised(mut self, has_reader: bool) -> Option<Throughput> {
         let times: Vec<f64> = self.times_ns.iter().map(|&ns| ns as f64).collect();

@@ -27,6 +27,8 @@ pub enum RunError {
     Failed(ExitStatus),
     #[error("{got} of {wanted} bytes arrived")]
     Count { got: u64, wanted: u64 },
+    #[error("{got} of {wanted} lines arrived")]
+    Lines { got: u64, wanted: u64 },
     #[error("the right number of bytes arrived, but not the right bytes")]
     Bytes,
     /// The sink or the process could not be created.
@@ -34,43 +36,78 @@ pub enum RunError {
     System(#[from] io::Error),
 }
 
-/// Runs the design untimed and compares every byte of its output. Sinks that cannot be read are replaced by a pipe.
+/// What a design prints for a number of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Printed {
+    pub bytes: u64,
+    /// The number of newlines.
+    pub lines: u64,
+    /// These are exactly the lines that were asked for.
+    pub right: bool,
+}
+
+impl Printed {
+    /// The lines that are asked for.
+    pub fn wanted(count: u64) -> Printed {
+        Printed { bytes: count * (Design::TEXT.len() as u64 + 1), lines: count, right: true }
+    }
+
+    /// How it differs from the lines that are asked for.
+    fn difference(self, count: u64) -> RunError {
+        let wanted = Printed::wanted(count).bytes;
+        if self.bytes == wanted { RunError::Bytes } else { RunError::Count { got: self.bytes, wanted } }
+    }
+
+    /// How it differs, in words; `None` if it does not.
+    pub fn remark(self, count: u64) -> Option<String> {
+        (!self.right).then(|| self.difference(count).to_string())
+    }
+}
+
+/// Runs the design untimed and compares every byte of its output. Other bytes are an error, unless it may print others. Sinks
+/// that cannot be read are replaced by a pipe.
 pub fn verify(
     design: &Design,
     sink: Sink,
     count: u64,
     folders: &SinkFolders,
     limit: Duration,
-) -> Result<(), RunError> {
-    let (_, received) = run(design, sink.to_verify(), count, folders, limit, true)?;
-    if received.other == Some(true) { Err(RunError::Bytes) } else { Ok(()) }
+) -> Result<Printed, RunError> {
+    let (_, received) = run(design, sink.to_verify(), count, folders, limit, None)?;
+    let wanted = Printed::wanted(count);
+    let (bytes, lines) = (received.bytes.unwrap_or_default(), received.lines.unwrap_or_default());
+    let right = bytes == wanted.bytes && received.other == Some(false);
+    let printed = Printed { bytes, lines, right };
+    if right || design.may_differ { Ok(printed) } else { Err(printed.difference(count)) }
 }
 
 /// The time from just before the process is created until it is reaped and its reader has read the last byte. The bytes
-/// are counted, except into `/dev/null`; `wc -l` counts lines.
+/// are counted, except into `/dev/null`; `wc -l` counts lines. They must be as many as were `printed` when it was verified.
 pub fn time(
     design: &Design,
     sink: Sink,
     count: u64,
+    printed: Printed,
     folders: &SinkFolders,
     limit: Duration,
 ) -> Result<Nanos, RunError> {
     interrupt::without_stops(|| match design.name.as_str() {
         WC_ALONE => time_wc_alone(count, folders),
-        _ => run(design, sink, count, folders, limit, false).map(|(elapsed, _)| elapsed),
+        _ => run(design, sink, count, folders, limit, Some(printed)).map(|(elapsed, _)| elapsed),
     })
 }
 
+/// One run. Without expected bytes, every byte is looked at.
 fn run(
     design: &Design,
     sink: Sink,
     count: u64,
     folders: &SinkFolders,
     limit: Duration,
-    look: bool,
+    expected: Option<Printed>,
 ) -> Result<(Nanos, Received), RunError> {
-    let wanted = count * (Design::TEXT.len() as u64 + 1);
-    let (stdout, mut end) = open(sink, folders, wanted)?;
+    let look = expected.is_none();
+    let (stdout, mut end) = open(sink, folders, expected.unwrap_or(Printed::wanted(count)).bytes)?;
     let mut command = command(design, count);
     command.stdout(stdout);
 
@@ -85,13 +122,16 @@ fn run(
 
     watch.verdict(status)?;
     received = merged(received, end.inspect(look)?);
-    checked(&received, count, wanted)?;
+    if let Some(expected) = expected {
+        checked(&received, expected)?;
+    }
     Ok((elapsed, received))
 }
 
 fn command(design: &Design, count: u64) -> Command {
-    let mut command = Command::new(&design.argv[0]);
-    command.args(&design.argv[1..]).arg(count.to_string()).current_dir(&design.directory);
+    let words = design.command(count);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).current_dir(&design.directory);
     command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
     command.env_clear().envs(Environment::of_programs().variables());
     // It would make Python write each line separately.
@@ -108,15 +148,16 @@ fn merged(a: Received, b: Received) -> Received {
     }
 }
 
-fn checked(received: &Received, count: u64, wanted: u64) -> Result<(), RunError> {
-    let returned = wanted + count; // a terminal adds a carriage return to each line
+fn checked(received: &Received, expected: Printed) -> Result<(), RunError> {
+    let wanted = expected.bytes;
+    let returned = wanted + expected.lines; // a terminal adds a carriage return to each line
     match received {
         Received { bytes: Some(got), .. } if *got != wanted => Err(RunError::Count { got: *got, wanted }),
         Received { typed: Some(got), .. } if *got != returned => {
             Err(RunError::Count { got: *got, wanted: returned })
         }
-        Received { lines: Some(lines), .. } if *lines != count => {
-            Err(RunError::Count { got: lines * (Design::TEXT.len() as u64 + 1), wanted })
+        Received { lines: Some(got), .. } if *got != expected.lines => {
+            Err(RunError::Lines { got: *got, wanted: expected.lines })
         }
         _ => Ok(()),
     }
@@ -214,12 +255,14 @@ mod tests {
 
     #[test]
     fn a_reader_must_receive_all_of_the_output() {
-        let of = |bytes, lines, typed| checked(&Received { bytes, lines, typed, other: None }, 3, 36);
+        let of =
+            |bytes, lines, typed| checked(&Received { bytes, lines, typed, other: None }, Printed::wanted(3));
         for whole in [of(Some(36), None, None), of(None, Some(3), None), of(None, None, Some(39))] {
             assert!(whole.is_ok(), "{whole:?}");
         }
-        for lost in [of(Some(24), None, None), of(None, Some(2), None), of(None, None, Some(36))] {
+        for lost in [of(Some(24), None, None), of(None, None, Some(36))] {
             assert!(matches!(lost, Err(RunError::Count { .. })), "{lost:?}");
         }
+        assert!(matches!(of(None, Some(2), None), Err(RunError::Lines { got: 2, wanted: 3 })));
     }
 }

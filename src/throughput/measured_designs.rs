@@ -1,6 +1,7 @@
 //! All designs, built and measured: the document of `firstbyte throughput`.
 
 use super::design::{self, BASELINE, Design};
+use super::post;
 use super::sink::{Sink, SinkFolders};
 use super::sweep::{Sweep, SweepCell, Swept, Wrong};
 use crate::bench::interference::InterferenceWatch;
@@ -21,6 +22,10 @@ pub struct ThroughputPlan {
     pub sinks: Vec<Sink>,
     /// The designs that are wanted; all if empty.
     pub only: Vec<String>,
+    /// The user's own designs.
+    pub own: Vec<Design>,
+    /// The post's table is repeated.
+    pub post: bool,
     /// The number of runs of each design, for each target and number of lines.
     pub runs: u32,
     /// A design is not repeated once its runs have taken this long.
@@ -44,6 +49,9 @@ pub fn measure(
     let machine = crate::document::this_machine();
     let mut document =
         ThroughputDocument { skipped, ..ThroughputDocument::new(Tool::ours(), machine, BASELINE) };
+    if plan.post {
+        document.published = post::published(&plan.counts);
+    }
     if interrupt::interrupted().is_some() {
         document.partial = true;
         return Ok(document);
@@ -106,6 +114,7 @@ impl ThroughputPlan {
         let firstbyte = std::env::current_exe().map_err(ExperimentError::machine)?;
         let design = [Design::ours(&firstbyte), Design::wc_alone()];
         designs.extend(design.into_iter().filter(|design| self.wants(&design.name)));
+        designs.extend(self.own.iter().cloned());
         Ok((designs, skipped))
     }
 
@@ -142,7 +151,8 @@ fn row(sweep: &Sweep, cell: &SweepCell) -> Throughput {
         design: design.name.clone(),
         description: design.description.clone(),
         lines: cell.count,
-        bytes: cell.count * (Design::TEXT.len() as u64 + 1),
+        bytes: cell.printed.bytes,
+        right: cell.printed.right,
         times_ns: cell.times.iter().map(|time| time.0).collect(),
         median_ns: 0.0,
         min_ns: 0.0,
@@ -159,6 +169,7 @@ fn wrong_output(sweep: &Sweep, wrong: Wrong) -> WrongOutput {
         literal: design.literal,
         sink: wrong.sink.name().to_owned(),
         lines: wrong.count,
+        timed: wrong.timed,
         reason: wrong.reason,
     }
 }

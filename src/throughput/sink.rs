@@ -87,7 +87,9 @@ impl Sink {
     #[must_use]
     pub fn to_verify(self) -> Sink {
         match self {
-            Sink::Tmpfs | Sink::File | Sink::Overwrite | Sink::Pty => self,
+            Sink::Tmpfs | Sink::File | Sink::Pty => self,
+            // the old bytes behind a shorter output would be read, too
+            Sink::Overwrite => Sink::File,
             _ => Sink::PipeRead,
         }
     }
@@ -316,7 +318,7 @@ fn terminal() -> io::Result<(OwnedFd, End)> {
 /// discipline adds.
 fn read(from: &mut File, look: bool, terminal: bool) -> io::Result<Received> {
     let lines = format!("{}\n", Design::TEXT).repeat(CHUNK / Design::TEXT.len() + 2).into_bytes();
-    let (mut buffer, mut bytes, mut other) = (vec![0; CHUNK], 0, false);
+    let (mut buffer, mut bytes, mut newlines, mut other) = (vec![0; CHUNK], 0, 0, false);
     loop {
         let count = match from.read(&mut buffer) {
             Ok(0) => break,
@@ -336,6 +338,7 @@ fn read(from: &mut File, look: bool, terminal: bool) -> io::Result<Received> {
         if look {
             let offset = bytes % (Design::TEXT.len() + 1);
             other |= got != &lines[offset..offset + got.len()];
+            newlines += got.split(|byte| *byte == b'\n').skip(1).count() as u64;
         }
         bytes += got.len();
     }
@@ -343,7 +346,8 @@ fn read(from: &mut File, look: bool, terminal: bool) -> io::Result<Received> {
     if terminal && !look {
         return Ok(Received { typed: bytes, ..Received::default() });
     }
-    Ok(Received { bytes, other: look.then_some(other), ..Received::default() })
+    let (lines, other) = (look.then_some(newlines), look.then_some(other));
+    Ok(Received { bytes, lines, other, ..Received::default() })
 }
 
 fn splice_all(from: &File, to: &File) -> io::Result<Received> {

@@ -2,7 +2,7 @@
 //! them equally.
 
 use super::design::{Design, WC_ALONE};
-use super::design_run::{RunError, time, verify};
+use super::design_run::{Printed, RunError, time, verify};
 use super::sink::{Sink, SinkFolders};
 use fastrand::Rng;
 use firstbyte_measure::units::Nanos;
@@ -33,10 +33,12 @@ pub struct SweepCell {
     pub design: usize,
     /// The number of lines.
     pub count: u64,
+    /// What it prints then.
+    pub printed: Printed,
     pub times: Vec<Nanos>,
 }
 
-/// A design that printed the wrong output or failed, so it was not timed, or not any longer.
+/// A design that printed the wrong output or failed.
 #[derive(Clone, Debug)]
 pub struct Wrong {
     pub sink: Sink,
@@ -44,12 +46,14 @@ pub struct Wrong {
     pub design: usize,
     /// The number of lines.
     pub count: u64,
+    /// It was timed nevertheless, against its own bytes.
+    pub timed: bool,
     /// One lower-case line.
     pub reason: String,
 }
 
 /// By design, verifying sink and number of lines. Several sinks share a verdict.
-type Verdicts = BTreeMap<(usize, Sink, u64), Result<(), RunError>>;
+type Verdicts = BTreeMap<(usize, Sink, u64), Result<Printed, RunError>>;
 
 #[derive(Clone, Debug, Default)]
 pub struct Swept {
@@ -73,13 +77,18 @@ impl Sweep {
         let mut counts = self.counts.clone();
         counts.sort_unstable();
         for &sink in &self.sinks {
-            let mut right = self.candidates(sink);
+            let mut candidates = self.candidates(sink);
             for &count in &counts {
-                ran((self.designs.len() - right.len()) as u64);
-                right.retain(|&design| self.verified(sink, design, count, &mut verdicts, &mut swept, ran));
-                let left_out = (self.designs.len() - right.len()) as u64;
+                ran((self.designs.len() - candidates.len()) as u64);
+                let verified = candidates.iter().filter_map(|&design| {
+                    let printed = self.verified(sink, design, count, &mut verdicts, &mut swept, ran)?;
+                    Some(SweepCell { sink, design, count, printed, times: Vec::new() })
+                });
+                let cells: Vec<SweepCell> = verified.collect();
+                candidates = cells.iter().map(|cell| cell.design).collect();
+                let left_out = (self.designs.len() - cells.len()) as u64;
                 ran(left_out * u64::from(self.runs));
-                self.series(sink, count, &right, &mut rng, &mut swept, ran);
+                self.series(cells, &mut rng, &mut swept, ran);
             }
         }
         swept
@@ -90,7 +99,7 @@ impl Sweep {
         (0..self.designs.len()).filter(fits).collect()
     }
 
-    /// Whether the output for this number of lines is right. A design that is wrong once is not run with more lines.
+    /// What it prints for this number of lines; `None` if that does not count. Such a design is not run with more lines.
     fn verified(
         &self,
         sink: Sink,
@@ -99,35 +108,30 @@ impl Sweep {
         verdicts: &mut Verdicts,
         swept: &mut Swept,
         ran: &mut dyn FnMut(u64),
-    ) -> bool {
+    ) -> Option<Printed> {
         ran(1);
         let what = &self.designs[design];
         if swept.interrupted || what.name == WC_ALONE {
-            return !swept.interrupted;
+            return (!swept.interrupted).then(|| Printed::wanted(count));
         }
 
         let look = || verify(what, sink, count, &self.folders, self.limit);
         let verdict = verdicts.entry((design, sink.to_verify(), count)).or_insert_with(look);
         match verdict {
-            Ok(()) => true,
+            Ok(printed) => {
+                if let Some(reason) = printed.remark(count) {
+                    swept.wrong.push(Wrong { sink, design, count, timed: true, reason });
+                }
+                Some(*printed)
+            }
             Err(error) => {
                 swept.note(sink, design, count, error);
-                false
+                None
             }
         }
     }
 
-    fn series(
-        &self,
-        sink: Sink,
-        count: u64,
-        right: &[usize],
-        rng: &mut Rng,
-        swept: &mut Swept,
-        ran: &mut dyn FnMut(u64),
-    ) {
-        let cell = |&design: &usize| SweepCell { sink, design, count, times: Vec::new() };
-        let mut cells: Vec<SweepCell> = right.iter().map(cell).collect();
+    fn series(&self, mut cells: Vec<SweepCell>, rng: &mut Rng, swept: &mut Swept, ran: &mut dyn FnMut(u64)) {
         let mut open: Vec<bool> = vec![true; cells.len()];
 
         for _ in 0..self.runs {
@@ -146,7 +150,8 @@ impl Sweep {
 
     /// Makes one run. Returns whether to make another.
     fn once(&self, cell: &mut SweepCell, swept: &mut Swept) -> bool {
-        match time(&self.designs[cell.design], cell.sink, cell.count, &self.folders, self.limit) {
+        let design = &self.designs[cell.design];
+        match time(design, cell.sink, cell.count, cell.printed, &self.folders, self.limit) {
             Ok(elapsed) => {
                 cell.times.push(elapsed);
                 let taken: u64 = cell.times.iter().map(|time| time.0).sum();
@@ -167,6 +172,11 @@ impl Swept {
             self.interrupted = true;
             return;
         }
-        self.wrong.push(Wrong { sink, design, count, reason: error.to_string() });
+        let same = |wrong: &&mut Wrong| (wrong.sink, wrong.design, wrong.count) == (sink, design, count);
+        let known = self.wrong.iter_mut().find(same);
+        match known {
+            Some(wrong) => wrong.timed = false, // it prints other bytes each time, or fails sometimes
+            None => self.wrong.push(Wrong { sink, design, count, timed: false, reason: error.to_string() }),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::skipped;
 use firstbyte::corpus::{BuildCache, SkipCause, prepare};
 use firstbyte::throughput::design::{Design, programs};
-use firstbyte::throughput::design_run::{RunError, time, verify};
+use firstbyte::throughput::design_run::{Printed, RunError, time, verify};
 use firstbyte::throughput::sink::{Sink, SinkFolders};
 use firstbyte::throughput::sweep::Sweep;
 use serde_json::Value;
@@ -22,9 +22,9 @@ fn folders() -> SinkFolders {
 }
 
 fn script(text: &str) -> Design {
-    let argv = ["sh", "-c", text, "sh"].map(OsString::from).to_vec();
+    let argv = ["sh", "-c", text, "sh", Design::COUNT].map(OsString::from).to_vec();
     let (name, description) = ("script".to_owned(), String::new());
-    Design { name, description, literal: false, argv, directory: PathBuf::from("/") }
+    Design { name, description, literal: false, may_differ: false, argv, directory: PathBuf::from("/") }
 }
 
 #[test]
@@ -32,9 +32,13 @@ fn our_writer_is_correct_with_every_sink() {
     let ours = Design::ours(FIRSTBYTE.as_ref());
     for sink in Sink::ALL {
         verify(&ours, sink, 60_001, &folders(), LIMIT).unwrap();
-        assert!(time(&ours, sink, 60_001, &folders(), LIMIT).unwrap().0 > 0, "{}", sink.name());
+        assert!(
+            time(&ours, sink, 60_001, Printed::wanted(60_001), &folders(), LIMIT).unwrap().0 > 0,
+            "{}",
+            sink.name()
+        );
     }
-    time(&Design::wc_alone(), Sink::Wc, 1000, &folders(), LIMIT).unwrap();
+    time(&Design::wc_alone(), Sink::Wc, 1000, Printed::wanted(1000), &folders(), LIMIT).unwrap();
 }
 
 #[test]
@@ -63,7 +67,8 @@ fn every_program_builds_and_the_corrected_ones_print_the_same_lines() {
                 assert!(verdict.is_ok(), "{} {count} {}: {verdict:?}", design.name, sink.name());
             }
         } else {
-            assert!(verify(&design, Sink::PipeRead, 1000, &folders(), LIMIT).is_err(), "{}", design.name);
+            let printed = verify(&design, Sink::PipeRead, 1000, &folders(), LIMIT).unwrap();
+            assert!(!printed.right, "{}: {printed:?}", design.name);
         }
         if !design.literal {
             assert!(verify(&design, Sink::PipeRead, 0, &folders(), LIMIT).is_ok(), "{}", design.name);
@@ -83,16 +88,18 @@ fn wrong_output_is_detected() {
         assert_eq!(failed.to_string(), "it ended with exit status 3");
         assert!(run("yes 'hello world' | head -n 3", sink).is_ok());
     }
-    let lines = time(&script("echo"), Sink::Wc, 3, &folders(), LIMIT);
-    assert!(matches!(lines, Err(RunError::Count { .. })), "{lines:?}");
+    let lines = time(&script("echo"), Sink::Wc, 3, Printed::wanted(3), &folders(), LIMIT);
+    assert!(matches!(lines, Err(RunError::Lines { got: 1, wanted: 3 })), "{lines:?}");
 }
 
 #[test]
 fn lost_bytes_are_detected_in_timed_runs_too() {
     for sink in Sink::ALL.into_iter().filter(|sink| *sink != Sink::Null) {
-        let few = time(&script("echo hello world"), sink, 3, &folders(), LIMIT);
-        assert!(matches!(few, Err(RunError::Count { .. })), "{}: {few:?}", sink.name());
-        let whole = time(&script("yes 'hello world' | head -n 3"), sink, 3, &folders(), LIMIT);
+        let wanted = Printed::wanted(3);
+        let few = time(&script("echo hello world"), sink, 3, wanted, &folders(), LIMIT);
+        let found = matches!(few, Err(RunError::Count { .. } | RunError::Lines { .. }));
+        assert!(found, "{}: {few:?}", sink.name());
+        let whole = time(&script("yes 'hello world' | head -n 3"), sink, 3, wanted, &folders(), LIMIT);
         assert!(whole.is_ok(), "{}: {whole:?}", sink.name());
     }
 }
@@ -120,6 +127,31 @@ fn a_design_that_loses_bytes_only_with_many_lines_is_not_timed_with_many() {
     assert_eq!(swept.wrong[0].reason, "120 of 240 bytes arrived");
 }
 
+/// As the post's programs do that print no newline, or another text.
+#[test]
+fn a_program_that_prints_other_bytes_is_timed_with_its_own() {
+    let own = |text| Design { may_differ: true, ..script(text) };
+    for sink in Sink::ALL {
+        let other = own("printf 'a\\nb'");
+        let printed = verify(&other, sink, 3, &folders(), LIMIT).unwrap();
+        assert_eq!(printed, Printed { bytes: 3, lines: 1, right: false }, "{}", sink.name());
+        assert!(time(&other, sink, 3, printed, &folders(), LIMIT).is_ok(), "{}", sink.name());
+    }
+
+    let counter = tempfile::NamedTempFile::new().unwrap();
+    let grows = format!("echo >>{0}; cat {0}", counter.path().display());
+    let designs = vec![own("printf x"), own(&grows), own("exit 3"), own("yes 'hello world' | head -n $1")];
+    let (counts, sinks) = (vec![3, 5], vec![Sink::PipeRead]);
+    let sweep =
+        Sweep { counts, sinks, designs, runs: 2, enough: LIMIT, limit: LIMIT, folders: folders(), seed: 1 };
+    let swept = sweep.run(&mut |_| ());
+    let timed: Vec<_> =
+        swept.cells.iter().map(|cell| (cell.design, cell.count, cell.printed.right)).collect();
+    assert_eq!(timed, [(0, 3, false), (3, 3, true), (0, 5, false), (3, 5, true)]);
+    let wrong: Vec<_> = swept.wrong.iter().map(|wrong| (wrong.design, wrong.count, wrong.timed)).collect();
+    assert_eq!(wrong, [(0, 3, true), (1, 3, false), (2, 3, false), (0, 5, true), (1, 5, false)]);
+}
+
 #[test]
 fn a_file_says_which_file_system_it_is_on() {
     let (memory, disk) = (PathBuf::from("/proc"), PathBuf::from("/dev/shm"));
@@ -140,7 +172,8 @@ fn a_file_says_which_file_system_it_is_on() {
 fn a_program_that_does_not_end_is_killed_with_all_its_children() {
     let limit = Duration::from_millis(100);
     for sink in [Sink::PipeRead, Sink::Null, Sink::Wc] {
-        let verdict = time(&script("sleep 1000 & sleep 1000; :"), sink, 3, &folders(), limit);
+        let script = script("sleep 1000 & sleep 1000; :");
+        let verdict = time(&script, sink, 3, Printed::wanted(3), &folders(), limit);
         assert!(matches!(verdict, Err(RunError::TimedOut(_))), "{verdict:?}");
     }
 }
@@ -177,19 +210,24 @@ fn a_sweep_is_exported_and_drawn() {
     assert_eq!(document["schema"], "firstbyte/1");
     for row in document["results"].as_array().unwrap() {
         assert_eq!(row["times_ns"].as_array().unwrap().len(), 2, "{row}");
-        assert_eq!(row["bytes"], row["lines"].as_u64().unwrap() * 12);
+        let right = row["design"] != "asm-v2-literal";
+        assert_eq!(row["right"], right, "{row}");
+        assert_eq!(row["bytes"] == row["lines"].as_u64().unwrap() * 12, right, "{row}");
         assert_eq!(row["bytes_per_second"].is_null(), row["sink"] == "null", "no rate without a reader");
-        assert_ne!(row["design"], "asm-v2-literal", "a wrong program is not timed");
     }
     let ours = |row: &&Value| row["design"] == "firstbyte lines";
     assert_eq!(document["results"].as_array().unwrap().iter().filter(ours).count(), 10);
     if document["skipped"].as_array().unwrap().is_empty() {
-        assert_eq!(document["wrong"].as_array().unwrap().len(), 5, "the literal program, once per sink");
-        assert!(text.contains("not timed: asm-v2-literal"), "{text}");
+        let wrong = document["wrong"].as_array().unwrap();
+        assert_eq!(wrong.len(), 10, "the literal program, for each sink and number of lines");
+        assert!(wrong.iter().all(|wrong| wrong["timed"] == true), "{wrong:?}");
+        assert!(text.contains("other bytes: asm-v2-literal") && text.contains("asm-v2-literal* "), "{text}");
     } else {
         skipped("a design cannot be built here");
     }
-    assert!(std::fs::read_to_string(csv).unwrap().starts_with("sink,design,lines,bytes,runs,median,min"));
+    assert!(
+        std::fs::read_to_string(csv).unwrap().starts_with("sink,design,lines,bytes,right,runs,median,min")
+    );
     assert!(std::fs::read_to_string(markdown).unwrap().contains("| `firstbyte lines` |"));
     let svg = std::fs::read_to_string(svg).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("million lines") && svg.contains("firstbyte lines"));
@@ -256,10 +294,29 @@ fn a_chart_of_nothing_is_an_error_and_writes_no_file() {
 }
 
 #[test]
+fn the_table_of_the_post_and_a_program_of_the_user_are_measured() {
+    let fixed = ["--post", "--n", "1M", "--runs", "1", "--export-json", "-"];
+    let mine = "mine=sh -c 'yes hello world | head -n $1' sh {n}";
+    let output = throughput(&[&fixed[..], &["--command", mine]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let published = document["published"].as_array().unwrap();
+    assert_eq!(published.len(), 4, "one of eight numbers of lines, four programs");
+    assert_eq!((&published[0]["column"], &published[0]["seconds"]), (&"Go v1".into(), &1.395.into()));
+    let rows = document["results"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["sink"] == "null"), "{rows:?}");
+    let timed = |design: &str| rows.iter().filter(|row| row["design"] == design).count();
+    assert_eq!((timed("mine"), timed("firstbyte lines"), timed("c-write")), (1, 1, 0));
+}
+
+#[test]
 fn unknown_names_are_refused_before_the_first_run() {
     for (arguments, message) in [
         (&["--only", "no-such"][..], "no design `no-such`"),
         (&["--sink", "tape"][..], "tape"),
+        (&["--command", "x=./x"][..], "`./x` does not say where the number of lines belongs\nhelp: "),
+        (&["--command", "./x {n}"][..], "`./x {n}` has no name\nhelp: "),
+        (&["--command", "perl=./x {n}"][..], "two designs are called `perl`\nhelp: "),
         (&["--n", "0"][..], "`0` is not a whole number from 1"),
         (
             &["--n", "5", "--export-svg", "x.svg"][..],

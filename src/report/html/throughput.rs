@@ -98,12 +98,13 @@ fn line(result: &Throughput) -> Row {
     let rate = result.bytes_per_second;
     let rate =
         rate.map_or_else(|| Cell::text("no reader"), |b| Cell::figure(format!("{:.2} GB/s", b / 1e9), b));
+    let mark = if result.right { "" } else { "*" };
     let most = result.times_ns.iter().max().copied().unwrap_or_default();
     let spread = format!("{} to {}", display_nanos(result.min_ns), display_nanos(most as f64));
 
     row(vec![
         Cell::text(visible(&result.sink)).noted(visible(&result.sink_description)),
-        Cell::text(visible(&result.design)).noted(visible(&result.description)),
+        Cell::text(visible(&format!("{}{mark}", result.design))).noted(visible(&result.description)),
         Cell::figure(result.lines.to_string(), result.lines as f64),
         Cell::figure(display_nanos(result.median_ns), result.median_ns).noted(spread),
         rate,
@@ -115,7 +116,12 @@ fn line(result: &Throughput) -> Row {
 fn left_out(document: &ThroughputDocument) -> Option<Table> {
     let mut rows: Vec<Row> = Vec::new();
     for wrong in &document.wrong {
-        let what = if wrong.literal { "a bug of the published program" } else { "wrong" };
+        let what = match (wrong.timed, wrong.literal) {
+            (true, true) => "timed with its own bytes; a bug of the published program",
+            (true, false) => "timed with its own bytes",
+            (false, true) => "not timed; a bug of the published program",
+            (false, false) => "not timed",
+        };
         let reason = format!("{} lines to {}: {}", wrong.lines, visible(&wrong.sink), visible(&wrong.reason));
         rows.push(row(vec![Cell::text(visible(&wrong.design)), Cell::text(what), Cell::text(reason)]));
     }
@@ -123,5 +129,5 @@ fn left_out(document: &ThroughputDocument) -> Option<Table> {
         let cells = [&*visible(&skipped.name), "skipped", &*visible(&skipped.reason)];
         rows.push(row(cells.map(Cell::text).to_vec()));
     }
-    Table::of("Not timed", &["design", "state", "why"], rows)
+    Table::of("Other bytes, or not timed", &["design", "state", "why"], rows)
 }

@@ -59,7 +59,14 @@ impl Chart {
             let points = results.map(|r| (r.lines.max(1) as f64 / 1e6, r.median_ns / 1e9));
             (visible(design), points.collect::<Vec<_>>())
         };
-        let lines: Vec<_> = document.ranking(sink).into_iter().map(line).collect();
+        let published = |(design, column): (&str, &str)| {
+            let points =
+                counts.iter().filter_map(|count| Some((*count, document.published(design, *count)?)));
+            let points = points.map(|(count, seconds)| (count.max(1) as f64 / 1e6, seconds));
+            (visible(&format!("{column} (published)")), points.collect::<Vec<_>>())
+        };
+        let lines = document.ranking(sink).into_iter().map(line);
+        let lines: Vec<_> = lines.chain(document.columns().into_iter().map(published)).collect();
         let seconds = || lines.iter().flat_map(|(_, points)| points.iter().map(|point| point.1));
         let (low, high) = (seconds().min_by(f64::total_cmp)?, seconds().max_by(f64::total_cmp)?);
         let [first, last] = [first, last].map(|count| count.max(1) as f64 / 1e6);

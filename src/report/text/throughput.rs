@@ -1,7 +1,7 @@
 //! The results of `firstbyte throughput` as tables, for a terminal.
 
 use super::terminal::Terminal;
-use crate::document::throughput::{Throughput, ThroughputDocument};
+use crate::document::throughput::{Throughput, ThroughputDocument, WrongOutput};
 use crate::output::visible;
 use crate::report::pictures::throughput::plot;
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ pub fn render(document: &ThroughputDocument, terminal: &Terminal) -> String {
     for (sink, description) in document.sinks() {
         let title = terminal.wrap(&visible(&format!("{sink} ({description})")), 2);
         let _ = writeln!(text, "{}\n", title.replacen(sink, &terminal.bold(sink), 1));
+        text += &post_table(document, sink, terminal);
         text += &table(document, sink, terminal);
         text += &plot(document, sink, terminal);
         text.push('\n');
@@ -34,9 +35,54 @@ pub fn render(document: &ThroughputDocument, terminal: &Terminal) -> String {
     text
 }
 
+/// The table of the post with our figures beside its own, the names of the columns first; empty unless it is repeated.
+pub(crate) fn post_rows(document: &ThroughputDocument, sink: &str) -> Vec<Vec<String>> {
+    let columns = document.columns();
+    if columns.is_empty() {
+        return Vec::new();
+    }
+    let names = || columns.iter().map(|(_, name)| (*name).to_owned());
+    let heading = ["N".to_owned()].into_iter().chain(names()).chain(names()).chain(["ours".to_owned()]);
+
+    let row = |count: &u64| -> Vec<String> {
+        let published = columns.iter().map(|(design, _)| document.published(design, *count));
+        let published = published.map(|time| time.map_or("-".to_owned(), |time| time.to_string()));
+        let designs = columns.iter().map(|(design, _)| *design).chain(["firstbyte lines"]);
+        let here = designs.map(|design| seconds(document.find(sink, design, *count)));
+        [count.to_string()].into_iter().chain(published).chain(here).collect()
+    };
+    std::iter::once(heading.collect()).chain(document.counts(sink).iter().map(row)).collect()
+}
+
+fn post_table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> String {
+    const CELL: usize = 7;
+    let rows = post_rows(document, sink);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let wide = document.columns().len() * CELL;
+    let mut text = format!("{:>9}{:>wide$}{:>wide$}\n", "", "published", "here");
+    for row in rows {
+        for (n, cell) in row.iter().enumerate() {
+            let width = if n == 0 { 9 } else { CELL };
+            let _ = write!(text, "{cell:>width$}");
+        }
+        text.push('\n');
+    }
+    let legend = "Seconds: those of the post, medians of its programs here, and `firstbyte lines`.";
+    text + "\n" + &terminal.wrap(legend, 0) + "\n\n"
+}
+
+/// The name of a design, marked if it prints something else than the lines.
+pub(crate) fn marked(document: &ThroughputDocument, sink: &str, design: &str) -> String {
+    let mark = if document.is_right(sink, design) { "" } else { "*" };
+    format!("{design}{mark}")
+}
+
 fn table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> String {
     let names = document.ranking(sink);
-    let width = names.iter().map(|name| name.len()).max().unwrap_or(0).max(5);
+    let marked = |name: &str| visible(&marked(document, sink, name));
+    let width = names.iter().map(|name| marked(name).chars().count()).max().unwrap_or(0).max(5);
     let counts = shown_counts(&document.counts(sink), terminal.width.saturating_sub(width + 18));
     let mut text = format!("{:width$}", "lines");
     for count in &counts {
@@ -46,7 +92,7 @@ fn table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> Stri
     let _ = writeln!(text, "{:>9}{rate:>8}", "× faster");
 
     for name in names {
-        let _ = write!(text, "{name:width$}");
+        let _ = write!(text, "{:width$}", marked(name));
         for count in &counts {
             let _ = write!(text, "{:>COLUMN$}", seconds(document.find(sink, name, *count)));
         }
@@ -54,8 +100,12 @@ fn table(document: &ThroughputDocument, sink: &str, terminal: &Terminal) -> Stri
         let _ = writeln!(text, "{:>9}{:>8}", factor(row), rate_shown(row));
     }
 
-    let legend =
-        format!("Medians in seconds. × faster is relative to {}, for the most lines.", document.baseline);
+    let differs = document.of(sink).any(|row| !row.right);
+    let star = if differs { " * prints other bytes (below), and is timed with those." } else { "" };
+    let legend = format!(
+        "Medians in seconds. × faster is relative to {}, for the most lines.{star}",
+        document.baseline
+    );
     text + "\n" + &terminal.wrap(&visible(&legend), 0) + "\n\n"
 }
 
@@ -115,16 +165,30 @@ pub(crate) fn warnings(document: &ThroughputDocument, terminal: &Terminal) -> St
     document.warnings.iter().map(line).collect()
 }
 
+/// Of a design that prints other bytes for each number of lines, only the largest number.
+fn most_lines(document: &ThroughputDocument) -> impl Iterator<Item = &WrongOutput> {
+    let more = |wrong: &WrongOutput, other: &WrongOutput| {
+        other.timed
+            && (&other.sink, &other.design) == (&wrong.sink, &wrong.design)
+            && other.lines > wrong.lines
+    };
+    let is_shown =
+        move |wrong: &&WrongOutput| !wrong.timed || !document.wrong.iter().any(|other| more(wrong, other));
+    document.wrong.iter().filter(is_shown)
+}
+
 /// A line for each design and reason, with the sinks.
 pub(crate) fn wrong(document: &ThroughputDocument, terminal: &Terminal) -> String {
-    let mut reasons: BTreeMap<(&str, &str, String), Vec<&str>> = BTreeMap::new();
-    for wrong in &document.wrong {
+    let mut reasons: BTreeMap<(bool, &str, &str, String), Vec<&str>> = BTreeMap::new();
+    for wrong in most_lines(document) {
         let reason = format!("{} lines: {}", wrong.lines, wrong.reason);
-        reasons.entry((&wrong.design, &wrong.description, reason)).or_default().push(&wrong.sink);
+        let key = (wrong.timed, &*wrong.design, &*wrong.description, reason);
+        reasons.entry(key).or_default().push(&wrong.sink);
     }
     let mut text = String::new();
-    for ((design, description, reason), sinks) in reasons {
-        let line = format!("not timed: {design} ({}): {reason} ({description})", sinks.join(", "));
+    for ((timed, design, description, reason), sinks) in reasons {
+        let verdict = if timed { "other bytes" } else { "not timed" };
+        let line = format!("{verdict}: {design} ({}): {reason} ({description})", sinks.join(", "));
         text += &(terminal.wrap(&visible(&line), 4) + "\n");
     }
     text
@@ -134,7 +198,7 @@ pub(crate) fn wrong(document: &ThroughputDocument, terminal: &Terminal) -> Strin
 mod tests {
     use super::*;
     use crate::document::bench::{Skipped, Tool};
-    use crate::document::throughput::WrongOutput;
+    use crate::document::throughput::PublishedTime;
     use crate::report::formats::{throughput_csv, throughput_markdown};
     use crate::report::pictures::throughput as throughput_chart;
     use serde_json::Value;
@@ -147,6 +211,7 @@ mod tests {
             description: String::new(),
             lines,
             bytes: 12 * lines,
+            right: true,
             times_ns: times.to_vec(),
             median_ns: 0.0,
             min_ns: 0.0,
@@ -170,6 +235,7 @@ mod tests {
                 literal: true,
                 sink: sink.to_owned(),
                 lines: 1_000_000,
+                timed: false,
                 reason: "1 of 2 bytes arrived".to_owned(),
             });
         }
@@ -211,6 +277,38 @@ mod tests {
     }
 
     #[test]
+    fn a_design_that_prints_other_bytes_is_marked() {
+        let mut document = document();
+        let new = document.results.iter_mut().filter(|row| row.design == "new" && row.sink == "pipe");
+        new.for_each(|row| row.right = false);
+        for lines in [1_000_000, 2_000_000] {
+            let first = document.wrong[0].clone();
+            let new = ("new".to_owned(), "pipe".to_owned());
+            document.wrong.push(WrongOutput { design: new.0, sink: new.1, lines, timed: true, ..first });
+        }
+        let text = render(&document, &Terminal { width: 80, ..Terminal::default() });
+        assert!(text.contains("\nnew ") && text.contains("\nnew* "), "right only with one sink\n{text}");
+        assert_eq!(text.matches("with those.").count(), 1, "{text}");
+        assert_eq!(text.matches("other bytes: new (pipe): 2000000 lines: 1 of 2 bytes").count(), 1, "{text}");
+        assert!(!text.contains("other bytes: new (pipe): 1000000"), "{text}");
+        assert!(throughput_markdown::render(&document).contains("| `new*` |"));
+    }
+
+    #[test]
+    fn the_table_of_the_post_has_its_figures_beside_ours() {
+        let mut document = document();
+        for lines in [1_000_000, 2_000_000] {
+            let (design, column) = ("old".to_owned(), "Go v1".to_owned());
+            document.published.push(PublishedTime { design, column, lines, seconds: lines as f64 / 1e6 });
+        }
+        let text = render(&document, &Terminal { width: 80, ..Terminal::default() });
+        let row = text.lines().find(|line| line.trim_start().starts_with("2000000 ")).unwrap();
+        assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["2000000", "2", "0.0500", "-"], "{text}");
+        assert!(text.contains("Go v1 (published)"), "in the chart\n{text}");
+        assert!(throughput_markdown::render(&document).contains("| 2000000 | 2 | 0.0500 | - |"));
+    }
+
+    #[test]
     fn in_a_narrow_table_the_first_and_the_last_column_stay() {
         assert_eq!(shown_counts(&[1, 2, 3, 4, 5], 2 * COLUMN), [1, 5]);
         assert_eq!(shown_counts(&[1, 2, 3, 4, 5], 3 * COLUMN), [1, 3, 5]);
@@ -243,7 +341,7 @@ mod tests {
         assert!(throughput_markdown::render(&document).contains("| `new` | 0.0025 | 0.0050 | 10.0 | 4.80 |"));
         let text = throughput_csv::render(&document);
         assert_eq!(text.lines().count(), 9);
-        assert!(text.contains("\nnull,new,1000000,12000000,3,0.0025,0.002,,10"), "{text}");
+        assert!(text.contains("\nnull,new,1000000,12000000,true,3,0.0025,0.002,,10"), "{text}");
     }
 
     #[test]

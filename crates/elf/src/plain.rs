@@ -121,7 +121,7 @@ fn program_header_values(architecture: Architecture, image_size: u64) -> [(&'sta
 /// # Errors
 /// [`ElfError::Alignment`] unless it is a power of two by which [`BASE`] can be divided.
 pub fn set_alignment(architecture: Architecture, image: &mut [u8], bytes: u64) -> Result<(), ElfError> {
-    if !bytes.is_power_of_two() || BASE % bytes != 0 {
+    if !bytes.is_power_of_two() || !BASE.is_multiple_of(bytes) {
         return Err(ElfError::Alignment { bytes, limit: BASE });
     }
     let class = architecture.class();

@@ -153,7 +153,7 @@ fn near_misses(list: &[u8]) -> Vec<u8> {
     let changed = |(number, word): (usize, &&[u8])| {
         let mut near = word.to_vec();
         let place = number % near.len();
-        near[place] = b'a' + (near[place] - b'a' + 1 + (number % 25) as u8) % 26;
+        near[place] = b'a' + (near[place] - b'a' + 1) % 26; // the next letter
         near
     };
     let near = small.step_by(11).enumerate().map(changed).filter(|near| !words.contains(near.as_slice()));

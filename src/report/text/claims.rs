@@ -18,8 +18,10 @@ pub fn render(document: &ClaimsDocument, terminal: &Terminal) -> String {
         if rows.is_empty() {
             continue;
         }
-        text += &format!("{}\n", terminal.bold(&format!("{} {}", post.number(), post.title())));
-        text += &format!("{}\n\n", terminal.wrap(&format!("Published {}.", post.credit()), 0));
+        text += &terminal.bold(&format!("{} {}", post.number(), post.title()));
+        text += "\n";
+        text += &terminal.wrap(&format!("Published {}.", post.credit()), 0);
+        text += "\n\n";
         for row in rows {
             text += &claim(row, terminal);
         }

@@ -1,6 +1,7 @@
 //! Whose processor time a run took, and how much of it was user code.
 
 use super::binaries::NoBinaries;
+use super::correction::Correction;
 use super::model::{Account, ThreadAccount};
 use super::step::What;
 use super::summary::Summary;
@@ -8,14 +9,17 @@ use crate::bench::ProcessorTime;
 use crate::document::processor_time::DIVIDED_BY_TICKS;
 use crate::stats::mean_of;
 use firstbyte_measure::launch::Usage;
-use firstbyte_measure::tracer::Recording;
+use firstbyte_measure::tracer::{EventCosts, Recording};
 use firstbyte_measure::units::Nanos;
 use std::collections::HashSet;
 use std::iter;
 
-/// The processor time of a run in which every system call, page fault and switch was seen; `None` if it has no account.
-pub fn of_recording(recording: &Recording) -> Option<ProcessorTime> {
-    Account::of(recording, &NoBinaries).ok().map(|account| of_account(&account))
+/// The processor time of a run in which every system call, page fault and switch was seen, without what that cost; `None` if
+/// it has no account.
+pub fn of_recording(recording: &Recording, costs: Option<EventCosts>) -> Option<ProcessorTime> {
+    let corrected = costs.map(|each| Correction::calibrated(each).applied(recording));
+    let account = Account::of(corrected.as_ref().unwrap_or(recording), &NoBinaries);
+    account.ok().map(|account| of_account(&account))
 }
 
 fn of_account(account: &Account) -> ProcessorTime {

@@ -111,7 +111,7 @@ fn the_time_of_a_child_counts_once_its_parent_has_waited_for_it() {
             exit(1_400, [ROOT, ROOT], true),
         ],
     ];
-    let time = processor_time::of_recording(&recording(Backend::Bpf, events.concat())).unwrap();
+    let time = processor_time::of_recording(&recording(Backend::Bpf, events.concat()), None).unwrap();
     // user code of the tracee: 300 less the wait; of its child: 100 less the wait; of that one's child: 30
     let user = 270 + 80 + 30;
     let kernel = [100 + 30, 20, 0];

@@ -10,7 +10,7 @@ use crate::document::bench::Distribution;
 use crate::document::processor_time::{DIVIDED_BY_TICKS, ProcessorTimes};
 use crate::stats::mean_of;
 use firstbyte_measure::tracer::full::{FullTracer, choose_full};
-use firstbyte_measure::tracer::{BackendChoice, Recording};
+use firstbyte_measure::tracer::{BackendChoice, EventCosts, Recording};
 use firstbyte_measure::units::Nanos;
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,8 @@ pub struct ProcessorRuns {
     pub most: u32,
     /// Programs are compared by them: they are made of all programs, for as long as the timed runs took.
     pub compared: bool,
-    /// Explains a run; `None` if that is not possible.
-    pub explain: fn(&Recording) -> Option<ProcessorTime>,
+    /// Explains a run, without what its events cost because they were observed; `None` if that is not possible.
+    pub explain: fn(&Recording, Option<EventCosts>) -> Option<ProcessorTime>,
 }
 
 /// Unless programs are compared by them, the runs of each take this long.
@@ -56,20 +56,22 @@ pub(super) fn trace(
     }
 
     let tracer = if by_bpf { attached(runner) } else { None };
-    let Some(mut tracer) = tracer else {
+    let Some((mut tracer, costs)) = tracer else {
         return programs.into_iter().for_each(|program| series[program].undivided = Some(ONLY_BPF.into()));
     };
-    rounds(runner, series, programs, &mut *tracer, wanted, seed);
+    rounds(runner, series, programs, &mut *tracer, (wanted, costs), seed);
     // nothing is measured after it
     let _ = tracer.detach();
 }
 
-/// The tracer of every system call, instead of that of the timed runs; `None` if it does not work here.
-fn attached(runner: &mut Prepared) -> Option<Box<dyn FullTracer>> {
+/// The tracer of every system call, instead of that of the timed runs, and what its events cost; `None` if it does not work
+/// here.
+fn attached(runner: &mut Prepared) -> Option<(Box<dyn FullTracer>, Option<EventCosts>)> {
     runner.switch(false).ok()?;
     let mut tracer = choose_full(BackendChoice::Bpf, None).ok()?.tracer;
+    let costs = tracer.event_costs().ok()?;
     tracer.attach().ok()?;
-    Some(tracer)
+    Some((tracer, costs))
 }
 
 fn has_too_many(series: &Series) -> bool {
@@ -81,7 +83,7 @@ fn rounds(
     series: &mut [Series],
     mut programs: Vec<usize>,
     tracer: &mut dyn FullTracer,
-    wanted: ProcessorRuns,
+    (wanted, costs): (ProcessorRuns, Option<EventCosts>),
     seed: u64,
 ) {
     let timed: Duration = programs.iter().map(|&program| series[program].timed()).sum();
@@ -102,7 +104,7 @@ fn rounds(
         for program in schedule::round(&programs, &mut random) {
             let run = || {
                 let recording = runner.traced_by(program, tracer)?;
-                Ok(((wanted.explain)(&recording), recording))
+                Ok(((wanted.explain)(&recording, costs), recording))
             };
             match counted(&series[program], run) {
                 Ok(Some(time)) if round >= discarded => series[program].processor.push((round, time)),

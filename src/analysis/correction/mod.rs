@@ -16,7 +16,7 @@ pub use costs::ObserverCosts;
 
 use super::runs::ObservedRuns;
 use costs::PointCosts;
-use firstbyte_measure::tracer::{Backend, Recording};
+use firstbyte_measure::tracer::{Backend, EventCosts, Recording};
 
 /// Takes the time of the observation off the recordings of one command.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +29,11 @@ impl Correction {
         let stops = observed.recordings.iter().any(|run| run.backend == Backend::Ptrace);
         let costs = if stops { ObserverCosts::of_stops() } else { calibrated? };
         fit::scale(observed, &costs, stops).map(|scale| Correction(costs.scaled(scale)))
+    }
+
+    /// By the calibrated costs of single events alone.
+    pub fn calibrated(each: EventCosts) -> Correction {
+        Correction(ObserverCosts::new(each, None).scaled(1.0))
     }
 
     /// The recording as it would be if observing it cost nothing.

@@ -6,9 +6,9 @@ use std::path::Path;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     match budget_file::parse(text, Path::new("fuzz.toml")) {
-        Ok(programs) => {
+        Ok(file) => {
             let unnamed =
-                programs.iter().find(|p| p.label().trim().is_empty() || p.command.trim().is_empty());
+                file.programs.iter().find(|p| p.label().trim().is_empty() || p.command.trim().is_empty());
             assert!(unnamed.is_none(), "a program without a name");
         }
         Err(error) => assert!(error.to_string().contains("\nhelp: "), "{error}"),

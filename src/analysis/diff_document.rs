@@ -1,6 +1,7 @@
 //! Two start-ups and what differs between them, as a document.
 
-use super::difference::{Amount, Change, Compared, Difference, Side};
+use super::difference::{Amount, Change, Compared, Difference, FAULTS, Side};
+use super::summary::Summary;
 use super::trace_document::{counts, phases};
 use crate::document::Kind;
 use crate::document::bench::{Ratio, SCHEMA, ToolVersion};
@@ -16,6 +17,31 @@ pub fn diff_document(compared: &Compared, machine: Value) -> DiffDocument {
         results: compared.sides.each_ref().map(side),
         difference: changes_between(compared),
     }
+}
+
+/// What the second side has and the first does not, and what it has more of: programs, loads, files and steps.
+///
+/// Page faults differ from run to run, and are left out. So are the steps about a file that is in the list.
+pub fn came(first: &Summary, second: &Summary) -> Vec<DiffChange> {
+    let difference = Difference::between(first, second);
+    let more = |change: &&Change| {
+        let count = |amount: Option<Amount>| amount.map_or(0.0, |amount| amount.count);
+        count(change.after) > count(change.before)
+    };
+    let new_files: Vec<&Change> = difference.files.iter().filter(|file| file.before.is_none()).collect();
+    let is_about_new = |step: &Change| new_files.iter().any(|file| step.name.contains(&file.name));
+    let steps = difference.steps.iter().filter(|step| !step.name.starts_with(FAULTS) && !is_about_new(step));
+
+    let kinds = [
+        ("program", difference.programs.iter().filter(more).collect::<Vec<_>>()),
+        ("load", difference.loads.iter().filter(more).collect()),
+        ("file", new_files.clone()),
+        ("step", steps.filter(more).collect()),
+    ];
+    let of_kind = |(kind, all): (&str, Vec<&Change>)| -> Vec<DiffChange> {
+        all.into_iter().map(|one| DiffChange { kind: Some(kind.to_owned()), ..change(one) }).collect()
+    };
+    kinds.into_iter().flat_map(of_kind).collect()
 }
 
 fn side(side: &Side) -> DiffSide {

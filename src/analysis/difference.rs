@@ -181,12 +181,15 @@ fn steps(first: NamedSide, second: NamedSide) -> Vec<Change> {
     all
 }
 
+/// How the lines of page faults begin.
+pub const FAULTS: &str = "page faults in";
+
 /// The line of a step. The faults in one file share a line, and so do the calls of one kind on one file.
 fn group(what: &What) -> String {
     match what {
         What::Fault(fault) => match fault.region.file() {
-            Some(path) => format!("page faults in {path}"),
-            None => format!("page faults in {}", format!("{:?}", fault.region).to_lowercase()),
+            Some(path) => format!("{FAULTS} {path}"),
+            None => format!("{FAULTS} {}", format!("{:?}", fault.region).to_lowercase()),
         },
         What::Call { name, file: Some(path), failed, .. } => {
             format!("{name} {path}{}", if *failed { ", failed" } else { "" })

@@ -1,11 +1,12 @@
 //! Reads `firstbyte.toml`, with errors that name the line and the column, and writes it from measurements.
 
+use super::executables::{Executable, executables};
 use super::value::{AtMost, Size};
 use crate::document::bench::{Distribution, Measurement, MedianCounts};
 use crate::document::read::bounded;
 use firstbyte_measure::units::Nanos;
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,11 @@ pub struct ProgramBudget {
     /// Whether `/bin/sh` runs the command.
     #[serde(default)]
     pub shell: bool,
+    /// What ran it when the budgets were written: [`executables`].
+    #[serde(default)]
+    pub executables: Vec<Executable>,
+    /// A recording of the run that the counts are of; a relative path begins in the folder of the file.
+    pub recording: Option<PathBuf>,
     pub first_byte: Option<AtMost<Nanos>>,
     pub total: Option<AtMost<Nanos>>,
     pub syscalls: Option<AtMost<u64>>,
@@ -56,34 +62,38 @@ pub enum BudgetError {
     Senseless { path: PathBuf, message: String },
 }
 
-#[derive(Deserialize)]
+/// The content of a budget file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Contents {
-    #[serde(default)]
-    program: Vec<ProgramBudget>,
+pub struct BudgetFile {
+    /// The variables that change how programs start, as [`firstbyte_measure::launch::Environment::to_fix`] lists them;
+    /// `None`: the programs get today's.
+    pub environment: Option<BTreeMap<String, String>>,
+    #[serde(default, rename = "program")]
+    pub programs: Vec<ProgramBudget>,
 }
 
 /// More than anyone writes. The limit is there because reading a device may never end.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-pub fn read(path: &Path) -> Result<Vec<ProgramBudget>, BudgetError> {
+pub fn read(path: &Path) -> Result<BudgetFile, BudgetError> {
     let unreadable = |cause| BudgetError::Unreadable { path: path.to_owned(), cause };
     parse(&bounded(path, MAX_FILE_BYTES).map_err(unreadable)?, path)
 }
 
 /// Parses `text`; `path` appears in errors only.
-pub fn parse(text: &str, path: &Path) -> Result<Vec<ProgramBudget>, BudgetError> {
-    let programs = match toml::from_str::<Contents>(text) {
-        Ok(contents) => contents.program,
+pub fn parse(text: &str, path: &Path) -> Result<BudgetFile, BudgetError> {
+    let file = match toml::from_str::<BudgetFile>(text) {
+        Ok(file) => file,
         Err(error) => {
             let (line, column) = position(text, error.span().map_or(0, |span| span.start));
             let message = error.message().lines().collect::<Vec<_>>().join(", ");
             return Err(BudgetError::Content { path: path.to_owned(), line, column, message });
         }
     };
-    match nonsense(&programs) {
+    match nonsense(&file.programs) {
         Some(message) => Err(BudgetError::Senseless { path: path.to_owned(), message }),
-        None => Ok(programs),
+        None => Ok(file),
     }
 }
 
@@ -141,6 +151,8 @@ impl ProgramBudget {
             command: self.command.clone(),
             name: self.name.clone(),
             shell: self.shell,
+            executables: self.executables.clone(),
+            recording: self.recording.clone(),
             ..ProgramBudget::default()
         };
         *self != without
@@ -151,30 +163,66 @@ impl ProgramBudget {
 /// longer.
 const SPARE: f64 = 1.5;
 
-/// The text of a file with budgets that these measurements meet, but only just for counts.
-pub fn write(measured: &[Measurement]) -> String {
+/// The text of a file with budgets that these measurements meet, but only just for counts. `recordings`: by the names of
+/// the programs.
+pub fn write(
+    measured: &[Measurement],
+    environment: &BTreeMap<String, String>,
+    recordings: &BTreeMap<String, String>,
+) -> String {
     let mut text = "# Budgets for `firstbyte check`. Counts are exact: one more misses the budget.\n\
-                    # Budgets for times are 1.5 times the measured times.\n"
+                    # Budgets for times are 1.5 times the measured times.\n\
+                    \n\
+                    # The programs get these variables, and no others that change how programs start.\n\
+                    # Of private ones there are hashes, which are compared.\n\
+                    [environment]\n"
         .to_owned();
+    for (name, value) in environment {
+        let _ = writeln!(text, "{} = {}", key(name), quoted(value));
+    }
 
     for measurement in measured {
-        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-        let _ = write!(text, "\n[[program]]\ncommand = {}\n", quoted(&measurement.command));
-        if measurement.label() != measurement.command {
-            let _ = writeln!(text, "name = {}", quoted(measurement.label()));
-        }
+        text += &program(measurement, recordings.get(measurement.label()));
+    }
+    text
+}
 
-        let times = [("first_byte", &measurement.phases.first_byte), ("total", &measurement.phases.total)];
-        for (name, time) in times {
-            if let Some(time) = time {
-                let _ = writeln!(text, "{name} = \"{}\"", spared(time));
-            }
-        }
+fn quoted(text: &str) -> toml::Value {
+    toml::Value::String(text.to_owned())
+}
 
-        for (name, count) in budgeted(&measurement.counts) {
-            let _ =
-                writeln!(text, "{} = {}", name.replace("max_rss", "rss"), exact(name, count, measurement));
+/// A name without its quotes where TOML needs none.
+fn key(name: &str) -> String {
+    let is_bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if is_bare { name.to_owned() } else { quoted(name).to_string() }
+}
+
+fn program(measurement: &Measurement, recording: Option<&String>) -> String {
+    let mut text = format!("\n[[program]]\ncommand = {}\n", quoted(&measurement.command));
+    if measurement.label() != measurement.command {
+        let _ = writeln!(text, "name = {}", quoted(measurement.label()));
+    }
+    let words = shell_words::split(&measurement.command).unwrap_or_default();
+    let table = |executable: Executable| {
+        format!("{{ path = {}, sha256 = {} }}", quoted(&executable.path), quoted(&executable.sha256))
+    };
+    let tables: Vec<String> = executables(&words).into_iter().map(table).collect();
+    if !tables.is_empty() {
+        let _ = writeln!(text, "executables = [{}]", tables.join(", "));
+    }
+    if let Some(recording) = recording {
+        let _ = writeln!(text, "recording = {}", quoted(recording));
+    }
+
+    let times = [("first_byte", &measurement.phases.first_byte), ("total", &measurement.phases.total)];
+    for (name, time) in times {
+        if let Some(time) = time {
+            let _ = writeln!(text, "{name} = \"{}\"", spared(time));
         }
+    }
+
+    for (name, count) in budgeted(&measurement.counts) {
+        let _ = writeln!(text, "{} = {}", name.replace("max_rss", "rss"), exact(name, count, measurement));
     }
     text
 }
@@ -228,7 +276,7 @@ mod tests {
     fn budgets_are_plain_values_or_have_a_tolerance() {
         let text = "[[program]]\ncommand = 'ls -l'\ntotal = '1.5ms'\nsyscalls = 30\nrss = '2MiB'\n\
                     page_faults = { max = 90, tolerance = '5%' }\n";
-        let [program] = &parse(text, Path::new("x")).unwrap()[..] else { unreachable!() };
+        let [program] = &parse(text, Path::new("x")).unwrap().programs[..] else { unreachable!() };
         assert_eq!(program.total, Some(AtMost { max: Nanos(1_500_000), tolerance: None }));
         assert_eq!(program.syscalls, Some(AtMost { max: 30, tolerance: None }));
         assert_eq!(program.rss.unwrap().max.0, 2 << 20);
@@ -294,10 +342,15 @@ mod tests {
         let mut measurement: Measurement = serde_json::from_str(text).unwrap();
         measurement.phases.total = Distribution::of(vec![400_000, 410_000, 420_000]);
 
-        let [program] = &parse(&write(std::slice::from_ref(&measurement)), Path::new("x")).unwrap()[..]
-        else {
-            unreachable!()
-        };
+        let environment = BTreeMap::from([("LC_ALL", "C"), ("a b", "\"")]);
+        let environment = environment.into_iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
+        let recordings = BTreeMap::from([("greeting".to_owned(), "folder/greeting.jsonl".to_owned())]);
+        let written = write(std::slice::from_ref(&measurement), &environment, &recordings);
+        let file = parse(&written, Path::new("x")).unwrap();
+        let [program] = &file.programs[..] else { unreachable!() };
+
+        assert_eq!(file.environment, Some(environment));
+        assert_eq!(program.recording.as_deref(), Some(Path::new("folder/greeting.jsonl")));
 
         assert_eq!((program.label(), program.command.as_str()), ("greeting", "say \"hi\""));
         assert_eq!(program.total.unwrap().max, Nanos(630_000));

@@ -8,13 +8,16 @@ use super::running::plain;
 use super::shell::Interpreter;
 use super::style::Style;
 use super::values::whole;
+use crate::analysis::runs::Along;
 use crate::bench::{Adaptive, Destination, RunLimit};
-use crate::budget::ProgramBudget;
+use crate::budget::{BudgetFile, ProgramBudget};
 use crate::document::Kind;
 use crate::document::bench::Metric;
 use crate::document::metrics::Selection;
 use crate::output::Target;
 use crate::report::formats::Format;
+use crate::tracing::{Beside, TracePlan};
+use firstbyte_measure::launch::Environment;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,6 +46,9 @@ pub struct Args {
     /// Check only the program with this name (can be repeated)
     #[arg(long, value_name = "NAME", conflicts_with = "init")]
     only: Vec<String>,
+    /// Give the programs your environment, even where it differs from that in the file
+    #[arg(long, conflicts_with = "init")]
+    inherit_env: bool,
     /// Make N counting runs of each program [default: 5; with --init: 20]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=10_000))]
     count_runs: Option<u32>,
@@ -72,6 +78,8 @@ pub struct Plan {
     pub count_runs: u32,
     pub json: bool,
     pub exports: Vec<(Format, Target)>,
+    /// Do not give the programs the variables of the file.
+    inherit_env: bool,
     measuring: MeasuringArgs,
     environment: EnvironmentArgs,
 }
@@ -95,6 +103,7 @@ impl Args {
             only: self.only,
             count_runs: self.count_runs.unwrap_or(usual),
             json: self.json.json,
+            inherit_env: self.inherit_env,
             exports: self.exports.targets(),
             measuring: self.measuring,
             environment: self.environment,
@@ -103,8 +112,34 @@ impl Args {
 }
 
 impl Plan {
+    /// The environment of the programs: the variables of the file, unless the options say otherwise.
+    pub fn environment(&self, file: &BudgetFile) -> Environment {
+        let fixed = file.environment.as_ref().filter(|_| !self.inherit_env);
+        self.environment.environment_after(|environment| fixed.iter().for_each(|then| environment.fix(then)))
+    }
+
+    /// How one run of a program is recorded.
+    pub fn recording(&self, environment: Environment) -> TracePlan {
+        TracePlan {
+            count: Some(1),
+            quick: true,
+            overhead: false,
+            beside: Beside::default(),
+            along: Along::CriticalPath,
+            backend: self.measuring.backend(),
+            each_run: plain(&self.measuring, environment),
+            cold: None,
+            ring: None,
+            seed: self.measuring.seed(),
+        }
+    }
+
     /// How the programs of a file are measured. Their times are measured only if a budget limits one of them.
-    pub fn measuring(&self, programs: &[ProgramBudget]) -> Result<bench::Plan, String> {
+    pub fn measuring(
+        &self,
+        programs: &[ProgramBudget],
+        environment: Environment,
+    ) -> Result<bench::Plan, String> {
         let timed = programs.iter().any(ProgramBudget::limits_time);
         let each = TIME_EACH.saturating_mul(u32::try_from(programs.len()).unwrap_or(u32::MAX));
         let adaptive = Adaptive { least: 10, most: 1000, time: each, precision: 0.01, ..Adaptive::default() };
@@ -120,7 +155,7 @@ impl Plan {
             style: Style::default(),
             limit: if timed { RunLimit::Adaptive(adaptive) } else { RunLimit::Runs(1) },
             warmup: 1,
-            each_run: plain(&self.measuring, self.environment.environment()),
+            each_run: plain(&self.measuring, environment),
             env_offset: false,
             caches: vec![None],
             threshold: None,

@@ -37,7 +37,12 @@ pub(super) struct InheritEnvArgs {
 impl EnvironmentArgs {
     /// The environment of all programs.
     pub(super) fn environment(&self) -> Environment {
-        let mut environment = self.without_assignments();
+        self.environment_after(|_| ())
+    }
+
+    /// The same, if `change` changes the user's environment before these options do.
+    pub(super) fn environment_after(&self, change: impl FnOnce(&mut Environment)) -> Environment {
+        let mut environment = self.without_assignments_after(change);
         for (name, value) in self.env.iter().flat_map(|assignments| &assignments.0) {
             environment.set(name.as_ref(), value.as_ref());
         }
@@ -46,7 +51,12 @@ impl EnvironmentArgs {
 
     /// The environment without the variables of `--env`, which a command may set differently for each program.
     pub(super) fn without_assignments(&self) -> Environment {
+        self.without_assignments_after(|_| ())
+    }
+
+    fn without_assignments_after(&self, change: impl FnOnce(&mut Environment)) -> Environment {
         let mut environment = if self.clean_env { Environment::clean() } else { Environment::inherited() };
+        change(&mut environment);
         self.env_remove.iter().for_each(|name| environment.remove(name));
         environment
     }

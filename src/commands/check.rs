@@ -1,18 +1,21 @@
 //! `firstbyte check`: reads the budgets, measures, and judges.
 
-use super::{CommandError, Exit, bench, export, show, terminal};
-use crate::budget::{self, ProgramBudget, budget_file};
+use super::{CommandError, Exit, bench, export, recorded_runs, show, terminal};
+use crate::budget::{self, BudgetFile, ProgramBudget, budget_file, conditions};
 use crate::cli::bench as bench_plan;
 use crate::cli::bench::Benchmark;
 use crate::cli::check::Plan;
 use crate::document::Document;
 use crate::document::bench::{Failed, Measurement};
-use crate::document::check::CheckDocument;
+use crate::document::check::{CheckDocument, CheckedProgram};
 use crate::output::Target;
 use crate::output::visible;
 use crate::report::formats::Exported;
 use crate::report::text::check as check_text;
-use firstbyte_measure::launch::Command;
+use firstbyte_measure::launch::{Command, Environment, interrupt};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
 
 /// Checks the programs against their budgets, or writes the file.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
@@ -24,19 +27,57 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 }
 
 fn check(plan: &Plan) -> Result<Exit, CommandError> {
-    let programs = budget::read(&plan.file).map_err(CommandError::usage)?;
-    let programs = selected(programs, &plan.only)?;
-    let mut measuring = plan.measuring(&programs).map_err(CommandError::usage)?;
+    let file = budget::read(&plan.file).map_err(CommandError::usage)?;
+    let file = BudgetFile { programs: selected(file.programs, &plan.only)?, ..file };
+    let environment = plan.environment(&file);
+    // programs are looked for along its PATH
+    environment.clone().choose();
+    let mut measuring = plan.measuring(&file.programs, environment.clone()).map_err(CommandError::usage)?;
+    let words: Vec<Vec<String>> = measuring.benchmarks.iter().map(|b| b.words.clone()).collect();
+    let differing = conditions::differing(&file, &words, &environment);
+
     let missing = without_missing(&mut measuring);
     let mut document = bench::measured(&measuring)?;
     document.failed.extend(missing);
     export::write(&plan.exports, &Exported::Bench(&document), true)?;
-    let checked = budget::check(&programs, &document);
+    let mut checked = budget::check(&file.programs, &document, differing);
+    explain(plan, &file, &measuring, &mut checked);
     if !export::takes_stdout(&plan.exports) {
         let text = if plan.json { json(&checked)? } else { check_text::render(&checked, &terminal()) };
         show(text.as_bytes())?;
     }
     Ok(exit(&document, &checked))
+}
+
+/// Finds what programs do now and did not do when the budgets were written, where a count is missed.
+fn explain(plan: &Plan, file: &BudgetFile, measuring: &bench_plan::Plan, checked: &mut CheckDocument) {
+    for (program, checked) in file.programs.iter().zip(&mut checked.results) {
+        let benchmark = measuring.benchmarks.iter().find(|benchmark| benchmark.name == program.label());
+        if let Some(benchmark) = benchmark.filter(|_| checked.misses_counts()) {
+            explain_one(plan, program, benchmark, checked);
+        }
+    }
+}
+
+fn explain_one(plan: &Plan, program: &ProgramBudget, benchmark: &Benchmark, checked: &mut CheckedProgram) {
+    let Some(recording) = &program.recording else {
+        checked.came_help = Some(
+            "there is no recording of the run that the counts are of; firstbyte check --init makes one"
+                .to_owned(),
+        );
+        return;
+    };
+    let recording = plan.file.parent().unwrap_or(Path::new("")).join(recording);
+    let runs = plan.recording(Environment::of_programs());
+    match recorded_runs::compare(&runs, benchmark, &recording) {
+        Ok(came) => {
+            checked.came = came;
+            let words =
+                ["firstbyte", "diff", &recording.to_string_lossy(), &program.command].map(str::to_owned);
+            checked.came_help = Some(shell_words::join(words));
+        }
+        Err(reason) => checked.came_help = Some(format!("what came is not known: {reason}")),
+    }
 }
 
 /// Takes programs out that do not exist, if others do: one misspelt name must not keep the others from being checked.
@@ -105,7 +146,8 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
         )));
     }
 
-    let measuring = plan.measuring(&all_timed(commands)).map_err(CommandError::usage)?;
+    let environment = plan.environment(&BudgetFile::default());
+    let measuring = plan.measuring(&all_timed(commands), environment.clone()).map_err(CommandError::usage)?;
     let document = bench::measured(&measuring)?;
     export::write(&plan.exports, &Exported::Bench(&document), true)?;
 
@@ -121,15 +163,49 @@ fn init(plan: &Plan, commands: &[String]) -> Result<Exit, CommandError> {
         )));
     }
 
-    let budgets = budget_file::write(&document.results);
+    let variables = environment.to_fix();
     if target.is_stdout() {
-        show(budgets.as_bytes())?;
+        show(budget_file::write(&document.results, &variables, &BTreeMap::new()).as_bytes())?;
         return Ok(Exit::Done);
     }
-    target.write(&budgets).map_err(CommandError::unable)?;
+    let (recordings, unrecorded) = recorded(plan, &measuring.benchmarks, environment);
+    target
+        .write(&budget_file::write(&document.results, &variables, &recordings))
+        .map_err(CommandError::unable)?;
     let uncounted: String = document.results.iter().filter_map(uncounted).collect();
-    show(format!("wrote `{path}`; `firstbyte check` compares the programs with it\n{uncounted}").as_bytes())?;
-    Ok(Exit::Done)
+    let text = format!(
+        "wrote `{path}`; `firstbyte check` compares the programs with it\n{uncounted}{}",
+        visible(&unrecorded)
+    );
+    show(text.as_bytes())?;
+    Ok(if interrupt::interrupted().is_some() { Exit::Interrupted } else { Exit::Done })
+}
+
+/// Records each program. The paths of the recordings begin in the folder of the budget file; the others have a line that says
+/// why they are missing.
+fn recorded(
+    plan: &Plan,
+    benchmarks: &[Benchmark],
+    environment: Environment,
+) -> (BTreeMap<String, String>, String) {
+    let usual = plan.file.with_extension("recordings");
+    let folder = if usual == plan.file { plan.file.with_extension("recorded") } else { usual };
+    let beside = plan.file.parent().unwrap_or(Path::new(""));
+    let all = recorded_runs::record(&plan.recording(environment), benchmarks, &folder);
+
+    let (mut recordings, mut unrecorded) = (BTreeMap::new(), String::new());
+    for (benchmark, recording) in benchmarks.iter().zip(all) {
+        match recording {
+            Ok(path) => {
+                let path = path.strip_prefix(beside).unwrap_or(&path);
+                recordings.insert(benchmark.name.clone(), path.to_string_lossy().into_owned());
+            }
+            Err(reason) => {
+                let _ = writeln!(unrecorded, "`{}` has no recording: {reason}", benchmark.name);
+            }
+        }
+    }
+    (recordings, unrecorded)
 }
 
 fn uncounted(measurement: &Measurement) -> Option<String> {

@@ -1,5 +1,5 @@
 //! One file for each command, which only connects the other rooms, and what several of them share: `export`,
-//! `outcome`, `per_cache_state`, `progress`.
+//! `outcome`, `per_cache_state`, `progress`, `recorded_runs`.
 
 pub mod bench;
 mod bench_experiment;
@@ -19,6 +19,7 @@ mod live_table;
 mod outcome;
 mod per_cache_state;
 mod progress;
+mod recorded_runs;
 pub mod report;
 pub mod showdown;
 pub mod throughput;

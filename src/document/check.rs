@@ -2,6 +2,8 @@
 
 use super::Kind;
 use super::bench::{Tool, Warning};
+use super::compare::ComparedFact;
+use super::diff::DiffChange;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,6 +18,9 @@ pub struct CheckDocument {
     pub tool: Tool,
     /// Where.
     pub machine: Value,
+    /// Variables and executables that are not as they were when the budgets were written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differing: Vec<ComparedFact>,
     /// One entry a program.
     pub results: Vec<CheckedProgram>,
     /// The measuring was interrupted.
@@ -36,6 +41,22 @@ pub struct CheckedProgram {
     /// What limits its figures, one lower-case line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
+    /// Where a count is missed: what the program does now and did not do when the budgets were written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub came: Vec<DiffChange>,
+    /// The command that shows more of it, or why it is not known: one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub came_help: Option<String>,
+}
+
+impl CheckedProgram {
+    /// Whether a count is missed that [`CheckedProgram::came`] explains.
+    pub fn misses_counts(&self) -> bool {
+        let is_explained = |budget: &JudgedBudget| {
+            budget.unit != BudgetUnit::Nanoseconds && !matches!(&*budget.what, "rss" | "instructions")
+        };
+        self.budgets.iter().any(|budget| budget.outcome == BudgetOutcome::Missed && is_explained(budget))
+    }
 }
 
 /// Whether a budget was met.

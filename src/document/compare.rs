@@ -106,6 +106,15 @@ impl TimeChange {
     }
 }
 
+impl ComparedFact {
+    /// As a change from the old to the new.
+    pub fn change(&self) -> String {
+        let [old, new] = [&self.old, &self.new]
+            .map(|value| if value.is_null() { "unset".to_owned() } else { plain(value) });
+        format!("{} was {old} and is {new}", self.name)
+    }
+}
+
 impl fmt::Display for ComparedFact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} and {}", self.name, plain(&self.old), plain(&self.new))

@@ -87,7 +87,7 @@ pub struct DiffKind {
 /// Something on either side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiffChange {
-    /// Of the attribution alone.
+    /// Of the attribution, and of what `check` lists: `program`, `load`, `file`, `step`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     pub name: String,

@@ -18,7 +18,7 @@ const ROOMS: [(&str, &str); 25] = [
         "report budget claims floor throughput watch prometheus tracing analysis bench document output measure elf",
     ),
     ("report", "comparison claims analysis document inspect stats output measure elf"),
-    ("budget", "document measure"),
+    ("budget", "document inspect measure"),
     ("comparison", "document output stats"),
     ("claims", "floor throughput corpus bench document inspect stats measure cc elf"),
     ("floor", "corpus bench document inspect stats measure elf cache"),

@@ -5,6 +5,7 @@ use crate::support::skipped;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 fn checked(folder: &Path, options: &[&str]) -> (Option<i32>, String, String) {
     let output = firstbyte(folder, &[&["check"], options].concat());
@@ -167,4 +168,91 @@ fn a_misspelt_program_fails_and_the_others_are_checked() {
     assert_eq!(status, Some(3), "{text}{said}");
     assert!(text.contains("failed: `no-such-program`"), "{text}");
     assert!(text.ends_with("none missed; 1 program failed\n"), "{text}");
+}
+
+/// The variables of the file are those of the programs, so another shell's `TZ` changes nothing; where it does, a count is
+/// missed, and the result begins with the variable and names the file that came.
+#[test]
+fn the_environment_is_that_of_the_file_and_what_differs_comes_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let fb = |zone: &str, options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+        command.arg("check").args(options).current_dir(folder.path()).env_remove("LC_ALL").env("TZ", zone);
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let zone = folder.path().join("zone");
+    fs::write(&zone, "TZif").unwrap();
+    let other = format!(":{}", zone.display());
+    let (status, text, said) = fb("UTC0", &["--init", "--count-runs", "2", "date"]);
+    assert_eq!(status, Some(0), "{text}{said}");
+    let written = fs::read_to_string(folder.path().join("firstbyte.toml")).unwrap();
+    assert!(written.contains("\nTZ = \"UTC0\"\n") && written.contains("sha256 = "), "{written}");
+    if !written.contains("files_opened = ") || !folder.path().join("firstbyte.recordings/date.jsonl").exists()
+    {
+        return skipped(&format!("counting or tracing does not work here: {text}"));
+    }
+    let times = ["total", "first_byte", "rss", "page_faults"];
+    let counts: Vec<&str> =
+        written.lines().filter(|line| !times.iter().any(|t| line.starts_with(t))).collect();
+    fs::write(folder.path().join("firstbyte.toml"), counts.join("\n")).unwrap();
+
+    let (status, text, _) = fb(&other, &[]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.starts_with("date\n"), "{text}");
+    let (status, text, _) = fb(&other, &["--inherit-env"]);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let first = format!("not as when the budgets were written: TZ was `UTC0` and is `{other}` date ");
+    assert_eq!(status, Some(1), "{text}");
+    assert!(words.starts_with(&first), "{text}");
+    assert!(text.contains("new since the budgets were written:\n    + file    "), "{text}");
+    assert!(
+        text.contains("/zone\n") && words.contains("firstbyte diff firstbyte.recordings/date.jsonl date"),
+        "{text}"
+    );
+    let (_, text, _) = fb(&other, &["--inherit-env", "--json"]);
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["differing"][0]["name"], "TZ");
+    let came = json["results"][0]["came"].as_array().unwrap();
+    assert!(came.iter().any(|change| change["kind"] == "file" && change["before"].is_null()), "{text}");
+}
+
+/// Another PATH does not measure another executable; another content of the same one is the first line.
+#[test]
+fn the_executable_is_that_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = |place: &str, text: &str| {
+        let path = folder.path().join(place).join("tool");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    script("one", "echo one");
+    script("two", "exit 3");
+    let fb = |first: &str, options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+        let path = format!("{}:/usr/bin:/bin", folder.path().join(first).display());
+        let output = command.arg("check").args(options).current_dir(folder.path()).env("PATH", path);
+        let output = output.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    assert_eq!(fb("one", &["--init", "--count-runs", "1", "--backend", "pipe", "tool"]).0, Some(0));
+    let file = folder.path().join("firstbyte.toml");
+    let written = fs::read_to_string(&file).unwrap();
+    let is_kept = |line: &&str| {
+        !["pro", "thr", "sys", "page", "fi", "fa", "by", "rss"].iter().any(|s| line.starts_with(s))
+    };
+    let kept: Vec<&str> = written.lines().filter(is_kept).collect();
+    fs::write(&file, kept.join("\n").replace("total = ", "# ") + "\ntotal = \"60s\"\n").unwrap();
+
+    let (status, text) = fb("two", &["--backend", "pipe"]);
+    assert_eq!((status, text.starts_with("tool\n")), (Some(0), true), "{text}");
+    script("one", "echo other");
+    let (_, text) = fb("two", &["--backend", "pipe"]);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.starts_with("not as when the budgets were written: the executable of `tool` was `/"),
+        "{text}"
+    );
 }

@@ -195,10 +195,10 @@ fn draw(document: &Document) {
 
 fn budgets_survive(text: &str) -> bool {
     match budget_file::parse(text, Path::new("fuzz.toml")) {
-        Ok(programs) => {
+        Ok(file) => {
             let named =
                 |p: &budget_file::ProgramBudget| !p.label().trim().is_empty() && !p.command.trim().is_empty();
-            assert!(programs.iter().all(named), "a program without a label: {text}");
+            assert!(file.programs.iter().all(named), "a program without a label: {text}");
             true
         }
         Err(error) => {

@@ -103,8 +103,8 @@ fn budgets_that_are_met_missed_and_unknown_fit_every_terminal() {
     let table = |name: &String| format!("[[program]]\nname = '{name}'\n{budgets}\n");
     let file = names.iter().map(table).collect::<Vec<String>>().concat();
     document.results[0].counts = serde_json::from_str("{}").unwrap();
-    let programs = budget_file::parse(&file, Path::new("firstbyte.toml")).unwrap();
-    let checked = budget::check(&programs, &document);
+    let programs = budget_file::parse(&file, Path::new("firstbyte.toml")).unwrap().programs;
+    let checked = budget::check(&programs, &document, Vec::new());
     assert_eq!(checked.results.len(), 5);
     assert_fits_all("check", |terminal| check_text::render(&checked, terminal));
 }

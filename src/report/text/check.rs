@@ -1,22 +1,35 @@
 //! Budgets and whether they were met, for a terminal.
 
-use super::terminal::Terminal;
+use super::terminal::{Terminal, columns, truncated_paths};
 use crate::document::check::{BudgetOutcome, BudgetUnit, CheckDocument, CheckedProgram, JudgedBudget};
+use crate::document::compare::ComparedFact;
 use crate::output::visible;
 use crate::report::words::count_of;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use firstbyte_measure::units::{Bytes, display_nanos};
+use std::fmt::Write;
 
 /// A table for each program, and the verdict.
 pub fn render(checked: &CheckDocument, terminal: &Terminal) -> String {
     let mut parts: Vec<String> =
         checked.results.iter().map(|program| one(program, checked.partial, terminal)).collect();
+    parts.insert(0, differing(checked, terminal));
     parts.push(warnings(checked, terminal));
     parts.push(verdict(checked));
     parts.retain(|part| !part.is_empty());
     let lines = parts.join("\n");
     lines.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// What is not as it was when the budgets were written: it may explain all that follows.
+fn differing(checked: &CheckDocument, terminal: &Terminal) -> String {
+    let facts: Vec<String> = checked.differing.iter().map(ComparedFact::change).collect();
+    if facts.is_empty() {
+        return String::new();
+    }
+    let text = visible(&format!("not as when the budgets were written: {}", facts.join("; ")));
+    terminal.wrap(&text, 2) + "\n"
 }
 
 /// If a budget was missed, what else may be the cause.
@@ -56,8 +69,39 @@ fn one(program: &CheckedProgram, partial: bool, terminal: &Terminal) -> String {
         column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
     }
 
+    let came = came(program, terminal);
     let limits = program.limits.iter().map(|limit| terminal.wrap(&visible(&format!("  {limit}")), 4) + "\n");
-    format!("{title}\n{}\n{}", coloured(&table.to_string(), terminal), limits.collect::<String>())
+    format!("{title}\n{}\n{came}{}", coloured(&table.to_string(), terminal), limits.collect::<String>())
+}
+
+/// The most lines of what came.
+const CAME: usize = 12;
+
+/// What a program does now and did not do when the budgets were written.
+fn came(program: &CheckedProgram, terminal: &Terminal) -> String {
+    let Some(help) = &program.came_help else { return String::new() };
+    if program.came.is_empty() {
+        let help = visible(help);
+        let text = if help.starts_with("firstbyte ") {
+            format!("nothing new was seen; {help} shows both runs")
+        } else {
+            help
+        };
+        return terminal.wrap(&format!("  {text}"), 4) + "\n";
+    }
+
+    let mut text = "  new since the budgets were written:\n".to_owned();
+    for change in program.came.iter().take(CAME) {
+        let [before, after] = [change.before, change.after].map(|amount| amount.map_or(0.0, |a| a.count));
+        let is_plain = before == 0.0 && (after == 1.0 || change.kind.as_deref() == Some("file"));
+        let count = if is_plain { String::new() } else { format!(", {before:.0} → {after:.0}") };
+        let kind = change.kind.as_deref().unwrap_or_default();
+        let width = terminal.width.saturating_sub(14 + columns(&count));
+        let _ = writeln!(text, "    + {kind:<8}{}{count}", truncated_paths(&visible(&change.name), width));
+    }
+    let others = program.came.len().saturating_sub(CAME);
+    let others = if others > 0 { format!("{others} more; ") } else { String::new() };
+    text + &terminal.wrap(&format!("    {others}all: {}", visible(help)), 6) + "\n"
 }
 
 fn row(judged: &JudgedBudget, partial: bool) -> [String; 5] {

@@ -141,7 +141,8 @@ fn resolve(name: &OsStr, directory: Option<&Path>) -> Result<PathBuf, ResolveErr
         };
     }
     let mut refused = None;
-    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let own = || std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let path = Environment::of_programs().search().map_or_else(own, OsStr::to_owned);
     for folder in std::env::split_paths(&path) {
         let candidate = folder.join(name);
         match executable(&candidate) {

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The variables of a clean environment, which are the same on every machine. This home contains no rc file of the user.
@@ -74,6 +75,8 @@ static CHOSEN: OnceLock<Environment> = OnceLock::new();
 pub struct Environment {
     origin: Origin,
     variables: BTreeMap<OsString, OsString>,
+    /// Where programs are looked for; `None`: along the PATH of this process.
+    search: Option<OsString>,
 }
 
 /// Where an environment comes from.
@@ -98,13 +101,13 @@ impl Origin {
 impl Environment {
     /// The environment of this process.
     pub fn inherited() -> Environment {
-        Environment { origin: Origin::Inherited, variables: std::env::vars_os().collect() }
+        Environment { origin: Origin::Inherited, variables: std::env::vars_os().collect(), search: None }
     }
 
     /// A fixed environment: PATH, HOME and LANG.
     pub fn clean() -> Environment {
         let variables = CLEAN.map(|(name, value)| (name.into(), value.into()));
-        Environment { origin: Origin::Clean, variables: variables.into() }
+        Environment { origin: Origin::Clean, variables: variables.into(), search: None }
     }
 
     /// The environment that programs get: the chosen one, else that of this process.
@@ -142,6 +145,39 @@ impl Environment {
         self.variables().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
     }
 
+    /// Gives the variables that change how programs start the values of another time, as far as [`Environment::to_fix`]
+    /// lists them. A variable of this kind that was not set then is removed, unless its value is private: it may be what
+    /// this machine needs. Programs are looked for in the folders of that PATH first, then in those of today's.
+    pub fn fix(&mut self, then: &BTreeMap<String, String>) {
+        self.variables.retain(|name, _| {
+            name.to_str()
+                .is_none_or(|name| !affects_start(name) || !is_harmless(name) || then.contains_key(name))
+        });
+        for (name, value) in then.iter().filter(|(name, _)| affects_start(name) && is_harmless(name)) {
+            self.set(name.as_ref(), value.as_ref());
+        }
+
+        if let Some(path) = then.get(PATH) {
+            let path = joined(path.as_ref(), self.variables.get(OsStr::new(PATH)));
+            self.set(PATH.as_ref(), &path);
+            self.search = Some(path);
+        }
+    }
+
+    /// The variables that [`Environment::fix`] needs: those of [`Environment::record`], with the value of PATH.
+    pub fn to_fix(&self) -> BTreeMap<String, String> {
+        let mut all = self.record();
+        if let Some(path) = self.variables.get(OsStr::new(PATH)).and_then(|path| path.to_str()) {
+            all.insert(PATH.to_owned(), path.to_owned());
+        }
+        all
+    }
+
+    /// The PATH along which programs are looked for; `None`: that of this process.
+    pub(super) fn search(&self) -> Option<&OsStr> {
+        self.search.as_deref()
+    }
+
     /// The variables that are known to change how programs start, with their [`shown`] values.
     pub fn record(&self) -> BTreeMap<String, String> {
         let known = self.variables().filter_map(|(name, value)| {
@@ -158,6 +194,19 @@ fn recorded(name: &str, value: &OsStr) -> String {
     if fixed { value.to_string_lossy().into_owned() } else { shown(name, value) }
 }
 
+const PATH: &str = "PATH";
+
+/// The folders of the first PATH, then those that only the second has.
+fn joined(first: &OsStr, second: Option<&OsString>) -> OsString {
+    let mut folders: Vec<PathBuf> = std::env::split_paths(first).collect();
+    for folder in second.iter().flat_map(|path| std::env::split_paths(path)) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    std::env::join_paths(folders).unwrap_or_else(|_| first.to_owned())
+}
+
 /// Whether a variable is known to change how programs start.
 pub fn affects_start(name: &str) -> bool {
     let families = || HARMLESS_FAMILIES.iter().chain(&PRIVATE_FAMILIES);
@@ -166,12 +215,15 @@ pub fn affects_start(name: &str) -> bool {
 
 /// A value as a document shows it: itself if it is harmless, else a hash, which is enough to see that two differ.
 pub fn shown(name: &str, value: &OsStr) -> String {
-    let harmless = HARMLESS.contains(&name) || HARMLESS_FAMILIES.iter().any(|f| name.starts_with(f));
-    if harmless {
+    if is_harmless(name) {
         value.to_string_lossy().into_owned()
     } else {
         format!("hash {:016x}", hash(value.as_bytes()))
     }
+}
+
+fn is_harmless(name: &str) -> bool {
+    HARMLESS.contains(&name) || HARMLESS_FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
 /// FNV-1a, 64 bits (<https://datatracker.ietf.org/doc/draft-eastlake-fnv/>).
@@ -221,6 +273,26 @@ mod tests {
         environment.set("AWS_SECRET".as_ref(), "x".as_ref());
         assert_eq!(environment.record(), Environment::clean().record());
         assert!(affects_start("LC_ALL") && affects_start("MALLOC_ARENA_MAX") && !affects_start("EDITOR"));
+    }
+
+    #[test]
+    fn the_variables_of_another_time_are_set_and_private_ones_stay() {
+        let mut then = Environment::clean();
+        then.set("PATH".as_ref(), "/a:/b".as_ref());
+        then.set("NODE_OPTIONS".as_ref(), "secret".as_ref());
+        let then = then.to_fix();
+        let mut now = Environment::clean();
+        for (name, value) in
+            [("PATH", "/b:/c"), ("LANG", "de_DE"), ("LC_ALL", "C"), ("LD_PRELOAD", "x"), ("EDITOR", "vi")]
+        {
+            now.set(name.as_ref(), value.as_ref());
+        }
+        now.fix(&then);
+        let of = |name: &str| now.variables.get(OsStr::new(name)).and_then(|value| value.to_str());
+        let names = ["PATH", "LANG", "LC_ALL", "LD_PRELOAD", "EDITOR", "NODE_OPTIONS"];
+        let expected = [Some("/a:/b:/c"), Some("C.UTF-8"), None, Some("x"), Some("vi"), None];
+        assert_eq!(names.map(of), expected);
+        assert_eq!(now.search(), Some("/a:/b:/c".as_ref()));
     }
 
     #[test]

@@ -9,8 +9,8 @@ const HEADING: &str = "Command options";
 pub(super) struct ShellArgs {
     /// Run the commands with SHELL, such as 'bash --norc', whose start-up is part of the result; `default` is /bin/sh, and
     /// `none` is -N
-    #[arg(long, value_name = "SHELL", overrides_with = "shell", help_heading = HEADING)]
-    shell: Option<String>,
+    #[arg(long, value_name = "SHELL", help_heading = HEADING)]
+    shell: Vec<String>,
     /// Run the commands with /bin/sh, whose start-up is part of the result
     #[arg(short = 'S', conflicts_with = "shell", help_heading = HEADING)]
     default_shell: bool,
@@ -39,7 +39,8 @@ impl ShellArgs {
         &self,
         mut commands: impl Iterator<Item = &'c str>,
     ) -> Result<Interpreter, String> {
-        let shell = self.shell.as_deref().or(self.default_shell.then_some("default"));
+        self.refuse_several()?;
+        let shell = self.shell.first().map(String::as_str).or(self.default_shell.then_some("default"));
         let interpreter = match shell {
             None if self.no_shell => Interpreter::Literal,
             None => Interpreter::None,
@@ -56,6 +57,19 @@ impl ShellArgs {
             ));
         }
         Ok(interpreter)
+    }
+
+    /// hyperfine takes the last of several shells. Who types two wants to compare them.
+    fn refuse_several(&self) -> Result<(), String> {
+        if self.shell.windows(2).all(|two| two[0] == two[1]) {
+            return Ok(());
+        }
+        let shells = self.shell.iter().map(|shell| format!("`{shell}`")).collect::<Vec<_>>().join(" and ");
+        let commands = self.shell.iter().map(|shell| shell_words::quote(&format!("{shell} -c COMMAND")).into_owned());
+        Err(format!(
+            "`--shell` is given for {shells}, and one shell runs all commands\nhelp: to compare them: firstbyte bench {}",
+            commands.collect::<Vec<_>>().join(" ")
+        ))
     }
 }
 

@@ -36,7 +36,7 @@ const LONGEST_CHAIN: usize = 5;
 const FIRST_LINE: u64 = 257;
 
 /// The executables of the machine that this command uses, in the order in which they begin.
-pub fn executables(words: &[String]) -> Vec<Executable> {
+pub(super) fn executables(words: &[String]) -> Vec<Executable> {
     let (mut found, mut next) = (Vec::new(), words.first().cloned());
     while let Some(name) = next.take().filter(|_| found.len() < LONGEST_CHAIN) {
         let Ok(command) = Command::new(&[&name]) else { break };
@@ -51,7 +51,7 @@ pub fn executables(words: &[String]) -> Vec<Executable> {
 fn executable(path: &Path) -> Option<Executable> {
     let mut hash = Sha256::new();
     std::io::copy(&mut File::open(path).ok()?, &mut hash).ok()?;
-    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = format!("{:x}", hash.finalize());
     Some(Executable { path: path.to_str()?.to_owned(), sha256 })
 }
 

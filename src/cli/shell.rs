@@ -65,7 +65,8 @@ impl ShellArgs {
             return Ok(());
         }
         let shells = self.shell.iter().map(|shell| format!("`{shell}`")).collect::<Vec<_>>().join(" and ");
-        let commands = self.shell.iter().map(|shell| shell_words::quote(&format!("{shell} -c COMMAND")).into_owned());
+        let commands =
+            self.shell.iter().map(|shell| shell_words::quote(&format!("{shell} -c COMMAND")).into_owned());
         Err(format!(
             "`--shell` is given for {shells}, and one shell runs all commands\nhelp: to compare them: firstbyte bench {}",
             commands.collect::<Vec<_>>().join(" ")

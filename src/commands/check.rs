@@ -39,9 +39,9 @@ fn check(plan: &Plan) -> Result<Exit, CommandError> {
     let missing = without_missing(&mut measuring);
     let mut document = bench::measured(&measuring)?;
     document.failed.extend(missing);
-    export::write(&plan.exports, &Exported::Bench(&document), true)?;
     let mut checked = budget::check(&file.programs, &document, differing);
     explain(plan, &file, &measuring, &mut checked);
+    export::write(&plan.exports, &Exported::Check { document: &document, checked: &checked }, true)?;
     if !export::takes_stdout(&plan.exports) {
         let text = if plan.json { json(&checked)? } else { check_text::render(&checked, &terminal()) };
         show(text.as_bytes())?;

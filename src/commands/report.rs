@@ -2,12 +2,14 @@
 
 use super::{CommandError, Exit, export};
 use crate::cli::report::Plan;
+use crate::comparison;
 use crate::comparison::machines::{ProgramOnMachines, by_machine};
 use crate::document::Document;
+use crate::document::compare::CompareDocument;
 use crate::output::{Target, say, visible, visible_path};
 use crate::report::html;
-use crate::report::html::PageSource;
 use crate::report::html::machines::oddity;
+use crate::report::html::{PageSource, Together};
 use crate::report::pictures::plots;
 use crate::report::pictures::png;
 use firstbyte_measure::units::Bytes;
@@ -23,10 +25,12 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     name_alike(&plan.files, &mut sources);
     let machines = by_machine(&documents(&sources));
     tell_odd_ones(&machines);
+    let compared = compared(&sources);
     distinguish(&mut sources, &machines);
+    let together = Together { machines, compared };
     // a page can show what no chart draws
     if let Some(target) = &plan.page {
-        write_page(target, &sources, &machines)?;
+        write_page(target, &sources, &together)?;
     }
     if let Some(folder) = &plan.plots {
         write_plots(folder, &sources)?;
@@ -56,6 +60,12 @@ fn documents(sources: &[(String, PageSource)]) -> Vec<(&str, &Document)> {
         _ => None,
     });
     programs.collect()
+}
+
+/// The comparison of the second file of measured programs with the first, if there are two and they have a program in common.
+fn compared(sources: &[(String, PageSource)]) -> Option<CompareDocument> {
+    let [(old, before), (new, after)] = documents(sources)[..] else { return None };
+    comparison::compare((Path::new(old), before), (Path::new(new), after)).ok()
 }
 
 /// A file of results is named after its machine.
@@ -91,9 +101,9 @@ fn distinguish(sources: &mut [(String, PageSource)], machines: &[ProgramOnMachin
 fn write_page(
     target: &Target,
     sources: &[(String, PageSource)],
-    machines: &[ProgramOnMachines],
+    together: &Together,
 ) -> Result<(), CommandError> {
-    let page = html::render(sources, machines);
+    let page = html::render(sources, together);
     target.write(&page).map_err(CommandError::unable)?;
     tell(target, page.len());
     Ok(())

@@ -196,8 +196,8 @@ fn other_tools_read_our_exports() {
     let folder = folder();
     let table = [
         ("--export-csv", "command,mean,stddev,median,user,system,min,max,name,"),
-        ("--export-markdown", "| program | cache |"),
-        ("--export-asciidoc", "[cols=\"2*<,"),
+        ("--export-markdown", "| program | total (median) | total (95 % interval) |"),
+        ("--export-asciidoc", "[cols=\"1*<,"),
     ];
     for (option, beginning) in table {
         let words = fast(&[option, "-", "true"]);

@@ -256,3 +256,27 @@ fn the_executable_is_that_of_the_file() {
         "{text}"
     );
 }
+
+#[test]
+fn the_exports_show_budgets_and_verdicts() {
+    let folder = with("[[program]]\nname = 'a|b'\ncommand = 'true'\nsyscalls = 1\nprocesses = 1\n");
+    let words =
+        ["--count-runs", "1", "--html", "page.html", "--export-markdown", "-", "--export-json", "x.json"];
+    let (status, text, said) = checked(folder.path(), &words);
+    if said.contains("not measured") || text.contains("not measured here") {
+        return skipped("counting does not work here");
+    }
+    assert_eq!(status, Some(1), "{text}{said}");
+    assert!(text.starts_with("**2 budgets, 1 missed**\n"), "{text}");
+    assert!(text.contains("| `a\\|b` | syscalls | 1 | ") && text.contains(" | missed |\n"), "{text}");
+    assert!(text.contains("| `a\\|b` | processes | 1 | 1 | 0 (+0 %) | met |\n"), "{text}");
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    let first = page.find("<section id=\"summary\"").unwrap();
+    assert!(
+        page[first..].contains("2 budgets, 1 missed.") && page.contains("<section id=\"budgets\""),
+        "{page}"
+    );
+    assert!(page.contains("<span class=\"mark fails\">missed</span>") && page.contains("id=\"programs\""));
+    let json: Value = serde_json::from_slice(&fs::read(folder.path().join("x.json")).unwrap()).unwrap();
+    assert_eq!(json["kind"], "bench", "the measurements, as before");
+}

@@ -30,7 +30,10 @@ fn a_shell_runs_them_if_asked_for() {
     }
     assert_eq!(commands(&["--shell", "zsh", "--shell", "zsh", "a"]), [["zsh", "-c", "a"]]);
     let error = plan(&["--shell", "bash", "--shell", "dash", "a"]).unwrap_err();
-    assert!(error.ends_with("\nhelp: to compare them: firstbyte bench 'bash -c COMMAND' 'dash -c COMMAND'"), "{error}");
+    assert!(
+        error.ends_with("\nhelp: to compare them: firstbyte bench 'bash -c COMMAND' 'dash -c COMMAND'"),
+        "{error}"
+    );
     for of_older_versions in ["bash", "none"] {
         let error = plan(&["-S", of_older_versions, "a"]).unwrap_err();
         assert!(error.ends_with(&format!("\nhelp: --shell {of_older_versions}")), "{error}");

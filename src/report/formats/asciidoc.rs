@@ -1,22 +1,18 @@
 //! Measured programs as an `AsciiDoc` table.
 
 use super::limits;
+use super::result_table::ResultTable;
 use crate::document::Document;
-use crate::document::bench::Measurement;
 use crate::output::visible;
-use crate::report::{metrics, row};
 
-/// The columns of the Markdown table: one row for each result, warm before cold, ordered by first byte.
+/// The columns of the Markdown table.
 pub fn render(document: &Document) -> String {
-    let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
-    let columns = metrics::columns(document).unwrap_or_else(row::times_and_counts);
-    let headings = ["program", "cache"].map(str::to_owned).into_iter();
-    let headings = headings.chain(columns.iter().map(row::MeasurementColumn::plain_heading));
-    let mut text = format!("[cols=\"2*<,{}*>\"]\n|===\n{}\n\n", columns.len(), cells(headings, " "));
-    for row in rows {
-        let cache = row.cache.map_or(row::UNKNOWN, |cache| cache.name());
-        let shown = columns.iter().map(|column| in_cell(&column.plain_cell(row)));
-        let row = [literal(row.label()), cache.to_owned()].into_iter().chain(shown);
+    let table = ResultTable::of(document);
+    let (texts, numbers) = (table.texts, table.headings.len() - table.texts);
+    let headings = cells(table.headings.iter().map(|heading| in_cell(heading)), " ");
+    let mut text = format!("[cols=\"{texts}*<,{numbers}*>\"]\n|===\n{headings}\n\n");
+    for row in table.rows {
+        let row = std::iter::once(literal(&row.name)).chain(row.cells.iter().map(|cell| in_cell(cell)));
         text += &(cells(row, "\n") + "\n\n");
     }
     text + "|===\n" + &limits::list(document, "*", literal, literal)

@@ -3,6 +3,7 @@
 pub mod asciidoc;
 pub mod bencher;
 pub mod benchmark_action;
+mod check_markdown;
 pub mod claims_markdown;
 pub mod csv;
 pub mod firefox;
@@ -16,6 +17,7 @@ mod markdown_text;
 pub mod openmetrics;
 pub mod orgmode;
 pub mod perfetto;
+mod result_table;
 pub mod throughput_csv;
 pub mod throughput_markdown;
 pub mod watch_firefox;
@@ -26,6 +28,7 @@ use super::html;
 use super::pictures;
 use crate::analysis::user_code::UserCode;
 use crate::analysis::{Account, TraceAnalysis};
+use crate::document::check::CheckDocument;
 use crate::document::claims::ClaimsDocument;
 use crate::document::diff::DiffDocument;
 use crate::document::floor::Floor;
@@ -196,6 +199,11 @@ impl Format {
 #[derive(Clone, Copy, Debug)]
 pub enum Exported<'s> {
     Bench(&'s Document),
+    /// The measurements, and the budgets that they were compared with.
+    Check {
+        document: &'s Document,
+        checked: &'s CheckDocument,
+    },
     Trace(ExportedTrace<'s>),
     Diff(&'s DiffDocument),
     Floor(&'s Floor),
@@ -252,7 +260,12 @@ impl Exported<'_> {
     pub fn render(&self, format: Format) -> Result<Option<Vec<u8>>, ReadError> {
         let text = match (format, *self) {
             (Format::Json, _) => self.json(),
-            (Format::Html, _) => html::of_json(&self.json())?,
+            (Format::Html, Exported::Check { checked, document }) => {
+                html::of_json(&[json::render(checked), json::render(document)])?
+            }
+            (Format::Html, _) => html::of_json(&[self.json()])?,
+            (Format::Markdown, Exported::Check { checked, .. }) => check_markdown::render(checked),
+            (_, Exported::Check { document, .. }) => return Exported::Bench(document).render(format),
             (Format::Csv, Exported::Bench(document)) => csv::render(document),
             (Format::Csv, Exported::Throughput { document, .. }) => throughput_csv::render(document),
             (Format::Markdown, Exported::Bench(document)) => markdown::render(document),
@@ -290,7 +303,7 @@ impl Exported<'_> {
 
     fn json(&self) -> String {
         match self {
-            Exported::Bench(document) => json::render(document),
+            Exported::Bench(document) | Exported::Check { document, .. } => json::render(document),
             Exported::Trace(trace) => json::render(trace.document),
             Exported::Diff(document) => json::render(document),
             Exported::Floor(floor) => json::render(floor),

@@ -1,23 +1,16 @@
 //! Measured programs as an Org mode table, for Emacs.
 
 use super::limits;
+use super::result_table::ResultTable;
 use crate::document::Document;
-use crate::document::bench::Measurement;
 use crate::output::visible;
-use crate::report::{metrics, row};
 
-/// The columns of the Markdown table: one row for each result, warm before cold, ordered by first byte.
+/// The columns of the Markdown table.
 pub fn render(document: &Document) -> String {
-    let rows: Vec<&Measurement> = row::ranking(document).into_iter().flat_map(|(_, rows)| rows).collect();
-    let columns = metrics::columns(document).unwrap_or_else(row::times_and_counts);
-    let headings = columns.iter().map(|column| escaped(&column.plain_heading()));
-    let mut text = line(["program", "cache"].map(str::to_owned).into_iter().chain(headings));
-    text += &rule(columns.len() + 2);
-
-    for row in rows {
-        let cache = row.cache.map_or(row::UNKNOWN, |cache| cache.name());
-        let shown = columns.iter().map(|column| escaped(&column.plain_cell(row)));
-        text += &line([literal(row.label()), cache.to_owned()].into_iter().chain(shown));
+    let table = ResultTable::of(document);
+    let mut text = line(table.headings.iter().map(|heading| escaped(heading))) + &rule(table.headings.len());
+    for row in table.rows {
+        text += &line(std::iter::once(literal(&row.name)).chain(row.cells.iter().map(|cell| escaped(cell))));
     }
     text + &limits::list(document, "-", literal, literal)
 }

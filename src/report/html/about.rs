@@ -135,6 +135,7 @@ fn of_source(source: &PageSource) -> Vec<(Severity, String)> {
             let lost = format!("Events were lost: {}.", document.lost_events);
             (document.lost_events > 0).then_some((Severity::Serious, lost)).into_iter().collect()
         }
+        PageSource::Check(document) => document.warnings.iter().cloned().map(in_words).collect(),
         PageSource::Floor(_) | PageSource::Elf(_) | PageSource::Claims(_) => Vec::new(),
     };
     partial.into_iter().chain(facts).collect()

@@ -1,23 +1,40 @@
 //! What the page opens on: each document's answer in a sentence or two, its first picture, its verdicts and its findings.
 
 use super::block::{PageBlock, Section};
+use super::page::Together;
 use super::source::PageSource;
-use super::{programs_answer, throughput, trace_answer, watch};
+use super::{budgets, compared, programs_answer, throughput, trace_answer, watch};
+use crate::document::Document;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
 use crate::output::visible;
 use crate::report::text::claims::summary;
 use firstbyte_measure::units::display_nanos;
 
-pub(crate) fn section(sources: &[(String, PageSource)]) -> Section {
+pub(crate) fn section(sources: &[(String, PageSource)], together: &Together) -> Section {
     let mut section = Section::new("summary", "Summary");
+    section.blocks.extend(together.compared.iter().flat_map(compared::answer));
+    let measured: Vec<&Document> = sources.iter().filter_map(|(_, source)| programs(source)).collect();
+    // lengths of bars can be compared only on one scale
+    let has_one_scale = measured.len() > 1;
+    section.blocks.extend(has_one_scale.then(|| programs_answer::on_one_scale(&measured)).flatten());
+
     for (name, source) in sources {
         if sources.len() > 1 {
             section.blocks.push(PageBlock::Heading { text: visible(name) });
         }
-        section.blocks.extend(of(source));
+        let is_bars = |block: &PageBlock| matches!(block, PageBlock::Bars { .. });
+        let drawn_above = has_one_scale && programs(source).is_some();
+        section.blocks.extend(of(source).into_iter().filter(|block| !(drawn_above && is_bars(block))));
     }
     section
+}
+
+fn programs(source: &PageSource) -> Option<&Document> {
+    match source {
+        PageSource::Programs(document) => Some(document),
+        _ => None,
+    }
 }
 
 fn of(source: &PageSource) -> Vec<PageBlock> {
@@ -29,6 +46,7 @@ fn of(source: &PageSource) -> Vec<PageBlock> {
         PageSource::Elf(document) => answer(Some(executable(document))),
         PageSource::Claims(document) => answer(Some(summary(document))),
         PageSource::Watch(document) => watch::answer(document),
+        PageSource::Check(document) => budgets::answer(document),
     }
 }
 

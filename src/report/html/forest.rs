@@ -39,15 +39,29 @@ pub(super) fn forest(all: &[&Measurement], by: Metric) -> Option<Forest> {
     drawn(title, note, rows.collect())
 }
 
+/// Ratios of two files, each with the name of its program.
+pub(super) fn of_ratios(title: String, all: Vec<(String, Ratio, Verdict)>) -> Option<Forest> {
+    let note = "Ratios of the medians with their 99 % intervals, on a logarithmic scale. Left of the line at 1 is faster.";
+    drawn(
+        title,
+        note,
+        all.into_iter().map(|(name, ratio, verdict)| of_verdict(name, ratio, verdict)).collect(),
+    )
+}
+
 fn judged(m: &Measurement, relative: &Relative, all: &[&Measurement]) -> Judged {
-    let verdict = match relative.verdict {
+    of_verdict(visible(&name(m, all)), relative.ratio, relative.verdict)
+}
+
+fn of_verdict(name: String, ratio: Ratio, verdict: Verdict) -> Judged {
+    let class = match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::CantTell => "unknown",
     };
-    let few = if relative.ratio.pairs < MIN_PAIRS { ": too few runs" } else { "" };
-    let text = format!("{}{few}, {}", relative.verdict, figures(&relative.ratio));
-    Judged { name: visible(&name(m, all)), ratio: relative.ratio, verdict, text }
+    let few = if ratio.pairs < MIN_PAIRS { ": too few runs" } else { "" };
+    let text = format!("{verdict}{few}, {}", figures(&ratio));
+    Judged { name, ratio, verdict: class, text }
 }
 
 /// A ratio and its interval.

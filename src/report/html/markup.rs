@@ -5,7 +5,10 @@ use super::block::{
     Bar, BarPiece, BarRow, Bars, Cell, Forest, ForestRow, HexByte, HexLegend, PageBlock, Picture, Row,
     Section, Table, TracePanel,
 };
+use crate::analysis::attribution::WorkKind;
+use firstbyte_measure::timeline::Phase;
 use maud::{DOCTYPE, Markup, PreEscaped, display, html};
+use std::collections::BTreeSet;
 
 /// What stands around the sections.
 pub(super) struct PageFrame<'p> {
@@ -13,8 +16,6 @@ pub(super) struct PageFrame<'p> {
     /// Leads to the last section.
     pub(super) badge: Option<String>,
     pub(super) version: &'p str,
-    /// The names of the phases; none if the page shows no phases.
-    pub(super) phases: &'p [&'static str],
     /// SVG that the bars refer to.
     pub(super) patterns: &'p str,
     pub(super) style: &'p str,
@@ -33,14 +34,12 @@ pub(super) fn page(frame: &PageFrame, sections: &[Section], subjects: &str) -> M
                 svg class="definitions" width="0" height="0" aria-hidden="true" { (PreEscaped(frame.patterns)) }
                 header {
                     h1 { (frame.title) }
-                    @if let Some(badge) = &frame.badge { a class="badge" href="#about" { (badge) } }
-                    @if !frame.phases.is_empty() {
-                        ul class="legend" aria-label="Phases" { @for phase in frame.phases { (legend_of(phase)) } }
-                    }
                 }
                 nav class="tabs" aria-label="Sections" {
                     @for section in sections { a href={ "#" (section.id) } { (section.title) } " " }
                 }
+                // behind the tabs, so that they are the first stop of the Tab key
+                @if let Some(badge) = &frame.badge { a class="badge" href="#about" { (badge) } }
                 main { @for each in sections { (section(each, subjects)) } }
                 footer {
                     p {
@@ -70,13 +69,26 @@ fn head(frame: &PageFrame) -> Markup {
     }
 }
 
-fn legend_of(phase: &str) -> Markup {
+/// What the colours of these bars mean; nothing if they have one colour without a meaning.
+fn legend<'b>(bars: impl Iterator<Item = &'b Bar>) -> Markup {
+    let used: BTreeSet<&str> = bars.flat_map(|bar| &bar.linear).map(|piece| piece.fill).collect();
+    let phases = Phase::ALL.map(|phase| (phase.name(), phase.name()));
+    let kinds = WorkKind::ALL.map(|kind| (kind.key(), kind.title()));
+    let keys: Vec<_> = phases.into_iter().chain(kinds).filter(|(fill, _)| used.contains(fill)).collect();
+    html! {
+        @if !keys.is_empty() {
+            ul class="legend" aria-label="Colours" { @for (fill, title) in keys { (key(fill, title)) } }
+        }
+    }
+}
+
+fn key(fill: &str, title: &str) -> Markup {
     html! {
         li {
             svg width="22" height="14" aria-hidden="true" {
-                rect class={ "fill-" (phase) } width="22" height="14" {}
+                rect class={ "fill-" (fill) } width="22" height="14" {}
             }
-            " " (phase)
+            " " (title)
         }
     }
 }
@@ -144,7 +156,11 @@ fn table(table: &Table) -> Markup {
             details class="as-table" { summary { "The same as a table" } (table_body(table)) }
         };
     }
-    html! { div class="table-block" data-filter[table.filter] { (table_body(table)) } }
+    let bars = table.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.bar.as_ref());
+    html! {
+        (legend(bars))
+        div class="table-block" data-filter[table.filter] { (table_body(table)) }
+    }
 }
 
 fn table_body(table: &Table) -> Markup {
@@ -210,7 +226,8 @@ fn bars(bars: &Bars) -> Markup {
     html! {
         figure class="bars" data-scale=(bars.scale) {
             figcaption { (bars.title) }
-            ul { @for BarRow { name, bar, value } in &bars.rows {
+            (legend(bars.rows.iter().map(|row| &row.bar)))
+            ul class="rows" { @for BarRow { name, bar, value } in &bars.rows {
                 li { span class="name" { (name) } (self::bar(bar)) span class="value" { (value) } }
             } }
             p class="note" { (bars.note.replace(" %", "\u{a0}%")) }

@@ -12,7 +12,9 @@ mod about;
 mod answer;
 mod bars;
 mod block;
+mod budgets;
 mod claims;
+mod compared;
 mod diff;
 pub(crate) mod distributions;
 mod elf;
@@ -31,5 +33,5 @@ mod timeline;
 mod trace_answer;
 mod watch;
 
-pub use page::{of_json, render};
+pub use page::{Together, of_json, render};
 pub use source::PageSource;

@@ -6,21 +6,24 @@ use super::source::PageSource;
 use crate::comparison::machines::ProgramOnMachines;
 use crate::document::Document;
 use crate::document::bench::Severity;
+use crate::document::check::CheckDocument;
 use crate::document::claims::ClaimsDocument;
+use crate::document::compare::CompareDocument;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
 use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::watch::WatchDocument;
+use crate::output::visible;
 use crate::report::html::{
-    about, answer, claims, diff, distributions, elf, floor, machines, programs, throughput, timeline, watch,
+    about, answer, budgets, claims, diff, distributions, elf, floor, machines, programs, throughput,
+    timeline, watch,
 };
 use crate::report::pictures::patterns;
 use crate::report::words::count_of;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use firstbyte_measure::timeline::Phase;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
@@ -34,35 +37,42 @@ const SCRIPTS: [&str; 6] = [
     include_str!("assets/start.js"),
 ];
 
-/// The page of one document that a command has just made: what its JSON contains, read back.
-pub fn of_json(json: &str) -> Result<String, ReadError> {
+/// The page of the documents that a command has just made: what their JSON contains, read back.
+pub fn of_json(documents: &[String]) -> Result<String, ReadError> {
     let name = "this run";
-    let source = PageSource::parse(json, Path::new(name))?;
-    Ok(render(&[(name.to_owned(), source)], &[]))
+    let read = |json: &String| {
+        let source = PageSource::parse(json, Path::new(name))?;
+        let name = if documents.len() > 1 { source.name() } else { name };
+        Ok((name.to_owned(), source))
+    };
+    Ok(render(&documents.iter().map(read).collect::<Result<Vec<_>, _>>()?, &Together::default()))
 }
 
-/// The page of these documents, each with its name, and of the programs that several of them have.
-pub fn render(sources: &[(String, PageSource)], machines: &[ProgramOnMachines]) -> String {
-    let (sections, subjects) = sections(sources, machines);
+/// What several documents say together.
+#[derive(Clone, Debug, Default)]
+pub struct Together {
+    /// The programs that several of them have.
+    pub machines: Vec<ProgramOnMachines>,
+    /// The only two with measured programs, the older one first.
+    pub compared: Option<CompareDocument>,
+}
+
+/// The page of these documents, each with its name.
+pub fn render(sources: &[(String, PageSource)], together: &Together) -> String {
+    let (sections, subjects) = sections(sources, together);
     let style = STYLE.to_owned() + &patterns::rules();
     let script = format!("\"use strict\";\n(() => {{\n{}\n}})();\n", SCRIPTS.join("\n"));
 
-    let phases = Phase::ALL.map(Phase::name);
     let frame = PageFrame {
         title: &title(sources),
         badge: badge(sources),
         version: env!("CARGO_PKG_VERSION"),
-        phases: if has_phases(sources) { &phases } else { &[] },
         patterns: &patterns::definitions(),
         style: &style,
         script: &script,
         policy: &policy(&script, &style),
     };
     markup::page(&frame, &sections, &subjects).into_string()
-}
-
-fn has_phases(sources: &[(String, PageSource)]) -> bool {
-    sources.iter().any(|(_, source)| matches!(source, PageSource::Programs(_) | PageSource::Trace(_)))
 }
 
 /// A content security policy that allows this script and this style by their hashes (CSP level 2, section 4.2.2).
@@ -83,27 +93,48 @@ fn badge(sources: &[(String, PageSource)]) -> Option<String> {
 }
 
 fn title(sources: &[(String, PageSource)]) -> String {
+    if let [(_, PageSource::Trace(document))] = sources
+        && let [traced] = &document.results[..]
+    {
+        return format!("firstbyte: trace of {}", visible(traced.label()));
+    }
     let mut kinds: Vec<&str> = sources.iter().map(|(_, source)| source.name()).collect();
     kinds.dedup();
     format!("firstbyte: {}", kinds.join(", "))
 }
 
 /// The sections that are not empty, and the data of the side-by-side view.
-fn sections(sources: &[(String, PageSource)], on_machines: &[ProgramOnMachines]) -> (Vec<Section>, String) {
+fn sections(sources: &[(String, PageSource)], together: &Together) -> (Vec<Section>, String) {
     let by = Kinds::of(sources);
     let measured = distributions::ordered(&by.programs);
     let (side_by_side, subjects) = diff::section(&measured, &timeline::traced(&by.traces)).unzip();
+    let (mut floors, mut judged) = (floor::section(&by.floors), claims::section(&by.claims));
+    let summary = answer::section(sources, together);
+    // a page of nothing else opens on its waterfall, or on its claims
+    let only = match (&by, &mut floors, &mut judged) {
+        (Kinds { floors, .. }, Some(section), _) if floors.len() == sources.len() => Some(section),
+        (Kinds { claims, .. }, _, Some(section)) if claims.len() == sources.len() => Some(section),
+        _ => None,
+    };
+    let summary = match only {
+        Some(section) => {
+            section.blocks.splice(..0, summary.blocks);
+            None
+        }
+        None => Some(summary),
+    };
     let sections = [
-        Some(answer::section(sources)),
-        machines::section(on_machines),
+        summary,
+        budgets::section(&by.checks),
+        machines::section(&together.machines),
         programs::section(&by.programs),
         distributions::section(&by.programs),
         timeline::section(&by.traces),
         side_by_side,
-        floor::section(&by.floors),
+        floors,
         throughput::section(&by.throughputs),
         elf::section(&by.elves),
-        claims::section(&by.claims),
+        judged,
         watch::section(&by.watches),
         Some(about::section(sources)),
     ];
@@ -120,6 +151,7 @@ struct Kinds<'s> {
     elves: Vec<&'s ElfDocument>,
     claims: Vec<&'s ClaimsDocument>,
     watches: Vec<&'s WatchDocument>,
+    checks: Vec<&'s CheckDocument>,
 }
 
 impl<'s> Kinds<'s> {
@@ -134,6 +166,7 @@ impl<'s> Kinds<'s> {
                 PageSource::Elf(document) => kinds.elves.push(document),
                 PageSource::Claims(document) => kinds.claims.push(document),
                 PageSource::Watch(document) => kinds.watches.push(document),
+                PageSource::Check(document) => kinds.checks.push(document),
             }
         }
         kinds

@@ -134,6 +134,20 @@ fn left_out(document: &Document) -> Option<String> {
     (failed > 0).then(|| format!("{} failed.", count_of(failed, "program", "programs")))
 }
 
+/// The phases of the programs of several documents, in the order of the first one, the same commands below each other.
+pub(super) fn on_one_scale(documents: &[&Document]) -> Option<PageBlock> {
+    let mut left: Vec<&Measurement> =
+        documents.iter().flat_map(|document| ranking(document)).flat_map(|(_, rows)| rows).collect();
+    let mut all: Vec<&Measurement> = Vec::new();
+    while let Some(first) = left.first().copied() {
+        let is_same = |m: &&Measurement| (&m.command, m.cache) == (&first.command, first.cache);
+        let (same, others) = left.into_iter().partition(is_same);
+        all.extend::<Vec<_>>(same);
+        left = others;
+    }
+    phases(&all)
+}
+
 fn phases(all: &[&Measurement]) -> Option<PageBlock> {
     let mut rows = rows(all);
     let left = rows.len().saturating_sub(MAX_PROGRAMS);

@@ -1,6 +1,7 @@
 //! Documents that a page shows, each read by its `kind`.
 
 use crate::document::bench::Tool;
+use crate::document::check::CheckDocument;
 use crate::document::claims::ClaimsDocument;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
@@ -25,6 +26,7 @@ pub enum PageSource {
     Elf(Box<ElfDocument>),
     Claims(Box<ClaimsDocument>),
     Watch(Box<WatchDocument>),
+    Check(Box<CheckDocument>),
 }
 
 impl PageSource {
@@ -50,6 +52,7 @@ impl PageSource {
             Kind::Elf => boxed(document).map(PageSource::Elf),
             Kind::Claims => boxed(document).map(PageSource::Claims),
             Kind::Watch => boxed(document).map(PageSource::Watch),
+            Kind::Check => boxed(document).map(PageSource::Check),
             Kind::Bench => boxed(document).map(PageSource::Programs),
             other => Err(serde_json::Error::custom(format!("no page shows results of the kind `{other}`"))),
         }
@@ -65,6 +68,7 @@ impl PageSource {
             PageSource::Elf(d) => (d.tool.clone().into(), &d.machine),
             PageSource::Claims(d) => (d.tool.clone(), &d.machine),
             PageSource::Watch(d) => (d.tool.clone(), &d.machine),
+            PageSource::Check(d) => (d.tool.clone(), &d.machine),
         }
     }
 
@@ -78,6 +82,7 @@ impl PageSource {
             PageSource::Elf(_) => "executable",
             PageSource::Claims(_) => "claims",
             PageSource::Watch(_) => "watch",
+            PageSource::Check(_) => "budgets",
         }
     }
 
@@ -89,6 +94,7 @@ impl PageSource {
             PageSource::Throughput(d) => d.partial,
             PageSource::Claims(d) => d.partial,
             PageSource::Watch(d) => d.partial,
+            PageSource::Check(d) => d.partial,
             PageSource::Trace(d) => d.partial,
             PageSource::Elf(_) => false,
         }

@@ -19,17 +19,17 @@ const SEEN: f64 = 0.1;
 /// Tracing that makes a run so many times as long is said in the first sentence.
 const SLOWED: f64 = 1.2;
 
-/// The sentence, the phases, the critical path, the flame graph and the findings.
+/// The sentence, the phases, the critical path, the findings and the flame graph.
 pub(super) fn blocks(traced: &TraceProgram) -> Vec<PageBlock> {
     let mut blocks = vec![PageBlock::Answer { text: sentence(traced) }];
     blocks.extend(phases(traced));
     blocks.extend(path(traced));
     blocks.extend(kinds(traced));
-    blocks.extend(icicle::calls(traced));
     let findings: Vec<String> = traced.findings.iter().map(|finding| visible(&finding.text)).collect();
     if !findings.is_empty() {
         blocks.push(PageBlock::List { title: "What would save time".to_owned(), items: findings });
     }
+    blocks.extend(icicle::calls(traced));
     blocks
 }
 

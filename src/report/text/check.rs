@@ -3,6 +3,7 @@
 use super::terminal::{Terminal, columns, truncated_paths};
 use crate::document::check::{BudgetOutcome, BudgetUnit, CheckDocument, CheckedProgram, JudgedBudget};
 use crate::document::compare::ComparedFact;
+use crate::document::diff::DiffChange;
 use crate::output::visible;
 use crate::report::words::count_of;
 use anstyle::{AnsiColor, Style};
@@ -61,7 +62,7 @@ fn one(program: &CheckedProgram, partial: bool, terminal: &Terminal) -> String {
     table.set_width(u16::try_from(terminal.width).unwrap_or(u16::MAX));
 
     for judged in &program.budgets {
-        table.add_row(row(judged, partial));
+        table.add_row(cells(judged, partial));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if index == 0 { 2 } else { 1 }, 0));
@@ -92,10 +93,7 @@ fn came(program: &CheckedProgram, terminal: &Terminal) -> String {
 
     let mut text = "  new since the budgets were written:\n".to_owned();
     for change in program.came.iter().take(CAME) {
-        let [before, after] = [change.before, change.after].map(|amount| amount.map_or(0.0, |a| a.count));
-        let is_plain = before == 0.0 && (after == 1.0 || change.kind.as_deref() == Some("file"));
-        let count = if is_plain { String::new() } else { format!(", {before:.0} → {after:.0}") };
-        let kind = change.kind.as_deref().unwrap_or_default();
+        let (kind, count) = (change.kind.as_deref().unwrap_or_default(), counted(change));
         let width = terminal.width.saturating_sub(14 + columns(&count));
         let _ = writeln!(text, "    + {kind:<8}{}{count}", truncated_paths(&visible(&change.name), width));
     }
@@ -104,7 +102,20 @@ fn came(program: &CheckedProgram, terminal: &Terminal) -> String {
     text + &terminal.wrap(&format!("    {others}all: {}", visible(help)), 6) + "\n"
 }
 
-fn row(judged: &JudgedBudget, partial: bool) -> [String; 5] {
+/// How often it was there and is now, unless it is simply new.
+fn counted(change: &DiffChange) -> String {
+    let [before, after] = [change.before, change.after].map(|amount| amount.map_or(0.0, |a| a.count));
+    let is_plain = before == 0.0 && (after <= 1.0 || change.kind.as_deref() == Some("file"));
+    if is_plain { String::new() } else { format!(", {before:.0} → {after:.0}") }
+}
+
+/// Something that came, in one line.
+pub(crate) fn change(change: &DiffChange) -> String {
+    format!("{} {}{}", change.kind.as_deref().unwrap_or_default(), change.name, counted(change))
+}
+
+/// The budget's name, its value, what was measured, what is left of it, and the outcome.
+pub(crate) fn cells(judged: &JudgedBudget, partial: bool) -> [String; 5] {
     let shown = |value: f64| figure(value, judged.unit);
     let measured = judged.measured.map_or("–".to_owned(), |median| match judged.range {
         Some([low, high]) if judged.unit != BudgetUnit::Nanoseconds => {
@@ -171,7 +182,8 @@ fn coloured(table: &str, terminal: &Terminal) -> String {
     table.lines().map(paint).collect::<Vec<_>>().join("\n")
 }
 
-fn verdict(checked: &CheckDocument) -> String {
+/// How many budgets there are, and how many are missed.
+pub(crate) fn verdict(checked: &CheckDocument) -> String {
     let all: usize = checked.results.iter().map(|program| program.budgets.len()).sum();
     let failed = checked.results.iter().filter(|program| program.failed.is_some()).count();
     let missed = match checked.missed() {

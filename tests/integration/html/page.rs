@@ -207,3 +207,50 @@ fn bench_and_trace_write_the_page_of_their_own_document() {
         assert_self_contained(&page);
     }
 }
+
+#[test]
+fn a_page_of_one_document_opens_on_what_it_is_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let opens_on = |page: &str, id: &str, within: &str| {
+        let first = page.split("<section id=\"").nth(1).unwrap();
+        assert!(first.starts_with(&format!("{id}\"")) && first.contains(within), "{id}: {first}");
+    };
+    opens_on(&page(folder.path(), &[("floor.json", documents::floor())]), "floor", "Waterfall: this machine");
+    opens_on(
+        &page(folder.path(), &[("claims.json", documents::claims())]),
+        "claims",
+        "C is 100 times faster",
+    );
+
+    let traced = page(folder.path(), &[("one.json", documents::trace("./one -x", 30))]);
+    assert!(traced.contains("<title>firstbyte: trace of ./one -x</title>"));
+    let place = |text: &str| traced.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(place("What would save time") < place("User code by caller and function"));
+    let keys = |text: &str| {
+        let list = traced[place(text)..].split("class=\"legend\"").nth(1).unwrap();
+        list.split("</ul>").next().unwrap().to_owned()
+    };
+    assert!(keys("<figcaption>Where the time went").contains("> system calls</li>"), "a key of the kinds");
+    assert!(keys("<figcaption>Phases").contains("fill-teardown"), "a key of the phases");
+}
+
+#[test]
+fn two_files_are_drawn_on_one_scale_and_the_page_says_which_is_faster() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut new = documents::showdown();
+    for result in new["results"].as_array_mut().unwrap() {
+        let samples = result["phases"]["total"]["samples"].as_array().unwrap().clone();
+        let slower = |n: usize| serde_json::json!(samples[n % samples.len()].as_u64().unwrap() * 2);
+        result["phases"]["total"]["samples"] = (0..20).map(slower).collect();
+    }
+    let mut old = documents::showdown();
+    for result in old["results"].as_array_mut().unwrap() {
+        let samples = result["phases"]["total"]["samples"].as_array().unwrap().clone();
+        result["phases"]["total"]["samples"] = (0..20).map(|n| samples[n % samples.len()].clone()).collect();
+    }
+    let page = page(folder.path(), &[("old.json", old), ("new.json", new)]);
+    let said = "<code>new</code> against <code>old</code>, 4 programs: 0 faster, 4 slower, 0 can&#39;t tell.";
+    assert!(page.replace('\'', "&#39;").contains(said), "{}", &page[page.find("<main").unwrap()..][..3000]);
+    assert_eq!(page.matches("<figcaption>Phases, medians").count(), 1, "one scale");
+    assert!(page.contains("The new file compared with the old one"));
+}

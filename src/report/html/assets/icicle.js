@@ -4,12 +4,25 @@
 const NARROWEST = 0.001;
 const ICICLE_ROW = 20;
 
+const COLOURS = 4;
+
+/** The files, that with the most time of its own first. */
+function byOwnTime(times, callers, files) {
+  const own = new Map(files.map((file) => [file, 0]));
+  times.forEach((time, index) => {
+    own.set(files[index], own.get(files[index]) + time);
+    if (callers[index] >= 0) own.set(files[callers[index]], own.get(files[callers[index]]) - time);
+  });
+  return [...own.keys()].sort((a, b) => own.get(b) - own.get(a));
+}
+
 class Icicle {
   constructor({ texts, callers, names, files, times }) {
     this.texts = texts;
-    const modules = [...new Set(files)];
+    const modules = byOwnTime(times, callers, files);
+    this.modules = modules;
     this.nodes = times.map((time, index) =>
-      ({ time, name: names[index], file: files[index], module: modules.indexOf(files[index]) % 4, called: [], index }));
+      ({ time, name: names[index], file: files[index], module: modules.indexOf(files[index]) % COLOURS, called: [], index }));
     this.roots = [];
     this.nodes.forEach((node, index) => {
       node.caller = callers[index] < 0 ? null : this.nodes[callers[index]];
@@ -22,6 +35,14 @@ class Icicle {
     this.words = "";
     this.element = element("div", { class: "icicle", role: "group", "aria-label": texts.chart });
     this.status = element("span", { role: "status" });
+  }
+
+  /** What the colours mean: those of the files with the most time. */
+  legend() {
+    const keys = this.modules.slice(0, COLOURS).map((file, place) =>
+      element("li", {}, element("span", { class: `swatch module-${place}`, "aria-hidden": "true" }), file || "no file"));
+    if (this.modules.length > COLOURS) keys.push(element("li", {}, "other files repeat these colours"));
+    return element("ul", { class: "legend", "aria-label": "Colours" }, ...keys);
   }
 
   place(nodes, from, depth) {
@@ -110,6 +131,6 @@ async function icicle(place) {
   const field = element("input", { type: "search", oninput: () => drawn.search(field.value) });
   place.append(element("div", { class: "controls" }, element("label", {}, drawn.texts.search, field),
     element("button", { type: "button", onclick: () => drawn.zoom(null) }, drawn.texts.all), drawn.status),
-    element("div", { class: "flames" }, drawn.element));
+    drawn.legend(), element("div", { class: "flames" }, drawn.element));
   drawn.draw();
 }

@@ -1,11 +1,14 @@
 //! Two start-ups and what differs between them, as a document.
 
 use super::difference::{Amount, Change, Compared, Difference, FAULTS, Side};
+use super::finding_changes::{self, FindingChange};
 use super::summary::Summary;
 use super::trace_document::{counts, phases};
 use crate::document::Kind;
 use crate::document::bench::{Ratio, SCHEMA, ToolVersion};
-use crate::document::diff::{DiffAmount, DiffChange, DiffChanges, DiffDocument, DiffKind, DiffSide};
+use crate::document::diff::{
+    DiffAmount, DiffChange, DiffChanges, DiffDocument, DiffFinding, DiffKind, DiffSide,
+};
 use serde_json::Value;
 
 pub fn diff_document(compared: &Compared, machine: Value) -> DiffDocument {
@@ -77,6 +80,18 @@ fn changes_between(compared: &Compared) -> DiffChanges {
         files: changes(&difference.files),
         loads: changes(&difference.loads),
         programs: changes(&difference.programs),
+        findings: finding_changes::between(compared.sides.each_ref()).iter().map(finding).collect(),
+    }
+}
+
+fn finding(change: &FindingChange) -> DiffFinding {
+    DiffFinding {
+        rule: change.rule.to_owned(),
+        text: change.text.clone(),
+        before_ns: change.costs[0],
+        after_ns: change.costs[1],
+        unknown: change.unknown,
+        ns: change.difference(),
     }
 }
 

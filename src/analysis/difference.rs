@@ -3,6 +3,7 @@
 use super::align::{Pair, align};
 use super::attribution::WorkKind;
 use super::counterparts::Counterparts;
+use super::findings::Finding;
 use super::summary::{CommonStep, Summary};
 use super::user_code::UserCode;
 use super::{FileAccount, Step, What};
@@ -19,6 +20,10 @@ pub struct Side<'s> {
     pub notes: Vec<String>,
     /// How often it was executed, if that is known.
     pub executions: Option<String>,
+    /// What `trace` says of it, the most expensive first.
+    pub findings: Vec<Finding>,
+    /// What every rule finds, so that a finding that is not given is not taken for one that is not there.
+    pub every_finding: Vec<Finding>,
 }
 
 impl Side<'_> {

@@ -25,6 +25,7 @@ mod descriptors;
 pub mod diff_document;
 pub mod difference;
 mod files;
+pub mod finding_changes;
 pub mod findings;
 mod inferred_wakes;
 pub mod libraries;

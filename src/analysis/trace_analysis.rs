@@ -203,6 +203,11 @@ impl TraceAnalysis {
         findings::findings(&self.summary, &self.machine())
     }
 
+    /// What every rule finds, given or not.
+    pub fn every_finding(&self) -> Vec<Finding> {
+        findings::every(&self.summary, &self.machine())
+    }
+
     /// The mean total without the time that the observation adds, in nanoseconds; `None` if that time is not known.
     pub fn corrected_total(&self) -> Option<f64> {
         self.summary.recorded.map(|_| self.summary.total.middle)

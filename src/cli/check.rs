@@ -18,6 +18,7 @@ use crate::output::Target;
 use crate::report::formats::Format;
 use crate::tracing::{Beside, TracePlan};
 use firstbyte_measure::launch::Environment;
+use firstbyte_measure::tracer::event::WantedContents;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -131,6 +132,7 @@ impl Plan {
             cold: None,
             ring: None,
             seed: self.measuring.seed(),
+            contents: WantedContents::default(),
         }
     }
 

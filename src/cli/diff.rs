@@ -44,7 +44,7 @@ pub struct Plan {
     pub runs: TracePlan,
     /// Print more than the first screen.
     pub full: bool,
-    /// Where the result is written as JSON.
+    /// Where the result is written, as JSON or as a page.
     pub exports: Vec<(Format, Target)>,
 }
 

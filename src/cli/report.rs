@@ -12,7 +12,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// JSON files that showdown, bench, trace, floor, throughput, elf, claims or hyperfine wrote
+    /// JSON files that showdown, bench, check, trace, diff, floor, throughput, elf, claims or hyperfine wrote
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Write the page to FILE (`-` for stdout) [default: report.html; with --plots: no page]

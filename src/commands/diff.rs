@@ -5,6 +5,7 @@ use super::trace::{exit, prepare, prepare_runs};
 use super::{CommandError, Exit, export, show, terminal};
 use crate::analysis::diff_document::diff_document;
 use crate::analysis::difference::{Compared, Side, compare_totals};
+use crate::analysis::findings::Finding;
 use crate::analysis::notes::{executions, side_notes};
 use crate::analysis::{Summary, TraceAnalysis};
 use crate::cli::diff::Plan;
@@ -26,6 +27,8 @@ enum SideSource {
 /// One side's runs.
 struct MeasuredSide {
     summary: Summary,
+    findings: Vec<Finding>,
+    every_finding: Vec<Finding>,
     /// The round and the total of each run, in nanoseconds.
     totals: Vec<(u32, f64)>,
     notes: Vec<String>,
@@ -65,10 +68,13 @@ fn source(plan: &Plan, side: usize) -> Result<SideSource, CommandError> {
     }
     let Replayed { analysis, notes, environment } =
         replayed(path, plan.runs.along).map_err(CommandError::usage)?;
+    let (findings, every_finding) = (analysis.findings(), analysis.every_finding());
     let TraceAnalysis { summary, totals, .. } = analysis;
     // as with a replay: a failure during the recording is not a failure of this command
     Ok(SideSource::Recorded(Box::new(MeasuredSide {
         summary,
+        findings,
+        every_finding,
         totals,
         notes,
         executions: None,
@@ -125,6 +131,8 @@ impl From<TraceAnalysis> for MeasuredSide {
         let environment = Some(Environment::of_programs().record());
         let executions = Some(executions(&analysis));
         MeasuredSide {
+            findings: analysis.findings(),
+            every_finding: analysis.every_finding(),
             summary: analysis.summary,
             totals: analysis.totals,
             notes,
@@ -142,6 +150,8 @@ fn deliver(plan: &Plan, measured: &[MeasuredSide; 2], in_turn: bool) -> Result<(
         summary: &measured[n].summary,
         notes: measured[n].notes.clone(),
         executions: measured[n].executions.clone(),
+        findings: measured[n].findings.clone(),
+        every_finding: measured[n].every_finding.clone(),
     };
     let comparison = compare_totals(a, b, in_turn, plan.runs.seed);
     let compared = Compared { sides: [0, 1].map(side), comparison, in_turn };

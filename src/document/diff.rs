@@ -73,6 +73,27 @@ pub struct DiffChanges {
     pub loads: Vec<DiffChange>,
     /// Executed programs, of all processes.
     pub programs: Vec<DiffChange>,
+    /// What `trace` says of the two sides; none in older documents.
+    #[serde(default)]
+    pub findings: Vec<DiffFinding>,
+}
+
+/// A finding of either side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiffFinding {
+    /// As in [`super::trace::TraceFinding`].
+    pub rule: String,
+    /// The cause and what to do, of the side that spends more on it.
+    pub text: String,
+    /// What it costs; `null`: the first side does not have it, or `unknown`.
+    pub before_ns: Option<f64>,
+    /// `null`: the second side does not have it, or `unknown`.
+    pub after_ns: Option<f64>,
+    /// The side whose cost is `null` has a finding of this rule about something else.
+    #[serde(default)]
+    pub unknown: bool,
+    /// The second side's cost less the first's.
+    pub ns: f64,
 }
 
 /// One kind of the main thread's time.

@@ -52,7 +52,47 @@ fn the_first_screen_has_the_verdict_and_the_largest_differences() {
     assert!(full.lines().count() > first.lines().count(), "{full}");
     assert_eq!(first.lines().next(), full.lines().next());
     assert!(first.contains("B takes ") && first.contains("Where the difference lies"), "{first}");
-    assert!(first.ends_with("--full: all loads, steps, files and programs that differ\n"), "{first}");
+    assert!(
+        first.ends_with("--full: all findings, loads, steps, files and programs that differ\n"),
+        "{first}"
+    );
+
+    // a higher terminal shows more, and the verdict stays where one looks first
+    let high = std::process::Command::new(env!("CARGO_BIN_EXE_firstbyte"))
+        .args(["diff", &path("a.rec"), &path("b.rec")])
+        .env("LINES", "60")
+        .output()
+        .unwrap();
+    let high = String::from_utf8(high.stdout).unwrap();
+    assert!(high.lines().count() > first.lines().count() && high.lines().count() < 60, "{high}");
+    assert!(first.lines().nth(2).unwrap().starts_with("B takes "), "{first}");
+
+    // it explains in the words of `trace`
+    let (_, traced, _) = firstbyte(&["trace", "--replay", &path("b.rec"), "--full"]);
+    let finding = "programs that it starts";
+    assert!(!traced.contains(finding) || full.contains(finding), "{traced}{full}");
+    assert!(full.contains("What trace finds, and what became of it\n1. +"), "{full}");
+}
+
+#[test]
+fn a_difference_has_a_page_of_its_own_and_a_place_in_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    for (recording, program) in [("a.rec", "true"), ("b.rec", "bash -c 'ls / | cat'")] {
+        if traced(&["-r", "1", "--no-overhead", "--record", &path(recording), program]).is_none() {
+            return skipped("no backend sees every system call");
+        }
+    }
+    let exports = ["--html", &path("d.html"), "--export-json", &path("d.json")];
+    let (status, _, errors) = firstbyte(&[&["diff", &path("a.rec"), &path("b.rec")], &exports[..]].concat());
+    assert_eq!(status, Some(0), "{errors}");
+    assert_eq!(firstbyte(&["report", &path("d.json"), "-o", &path("r.html")]).0, Some(0));
+    for file in ["d.html", "r.html"] {
+        let page = std::fs::read_to_string(path(file)).unwrap();
+        assert!(page.contains("<section id=\"difference\"") && page.contains(" more than A, "), "{file}");
+        assert!(page.contains("What trace finds, and what became of it"), "{file}");
+        assert!(page.matches("fill-user").count() > 2, "{file}: both sides, and the key");
+    }
 }
 
 #[test]
@@ -238,7 +278,7 @@ fn a_recording_is_explained_by_the_files_that_it_saw_not_by_later_files_of_the_s
     assert_eq!(now.0.lines().count(), then.0.lines().count());
     let (status, text, errors) = firstbyte(&["diff", recording, recording]);
     assert_eq!(status, Some(0), "{errors}");
-    assert!(text.contains("A: `") && text.contains("B: `") && changed(&text), "{text}");
+    assert!(text.contains("A and B: `") && changed(&text), "{text}");
     // The format of older versions.
     let text = std::fs::read_to_string(recording).unwrap();
     let (start, rest) = text.split_once("\"modules\":[").unwrap();

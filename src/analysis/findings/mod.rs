@@ -137,17 +137,7 @@ const EXPLAIN_USER_CODE: [&[&str]; 3] = [&["java-classes"], &["generated-code"],
 
 /// The findings, the most expensive first.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
-    let user_code = summary.user_code.as_ref();
-    let evidence = Evidence {
-        account: &summary.median_run,
-        machine,
-        loads: &summary.loads,
-        linked: &summary.linked,
-        environment: &summary.environment,
-        user_code,
-        report_walls: summary.report_walls,
-    };
-    let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| found(*rule, &evidence, summary)).collect();
+    let mut all = every(summary, machine);
     all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));
     remove_said_better(&mut all, &summary.loads, running(&summary.median_run));
     all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
@@ -156,6 +146,23 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     all.truncate(MAX_FINDINGS);
     all
 }
+
+/// What every rule finds: also what costs too little to be given, and what others say better.
+pub fn every(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
+    let evidence = Evidence {
+        account: &summary.median_run,
+        machine,
+        loads: &summary.loads,
+        linked: &summary.linked,
+        environment: &summary.environment,
+        user_code: summary.user_code.as_ref(),
+        report_walls: summary.report_walls,
+    };
+    RULES.iter().filter_map(|rule| found(*rule, &evidence, summary)).collect()
+}
+
+/// The rule whose finding is what the others leave of its time.
+pub(super) const REST: &str = "user-code";
 
 /// Rules, and those whose time they lengthen.
 const CAUSES: [(&str, &str); 2] = [("uncompiled-python", "reported"), ("programs", "reported")];
@@ -199,8 +206,8 @@ fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load], running: f64) {
     let analysis: u64 = loaded + EXPLAIN_USER_CODE.iter().map(|rules| cost(all, rules)).sum::<u64>();
     // that a program is interpreted says less than what else is known of it
     let enough = |finding: &Finding| if finding.subject == code_rules::INTERPRETED { 4 } else { 2 };
-    all.retain(|finding| finding.rule != "user-code" || analysis * enough(finding) < finding.cost.0);
-    for finding in all.iter_mut().filter(|finding| finding.rule == "user-code" && analysis > 0) {
+    all.retain(|finding| finding.rule != REST || analysis * enough(finding) < finding.cost.0);
+    for finding in all.iter_mut().filter(|finding| finding.rule == REST && analysis > 0) {
         finding.cost = Nanos(finding.cost.0 - analysis);
         let less = |bound: Nanos| Nanos(bound.0.saturating_sub(analysis));
         finding.interval = finding.interval.map(|bounds| bounds.map(less));

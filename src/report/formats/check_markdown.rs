@@ -8,20 +8,20 @@ use crate::report::text::check::{cells, change, verdict};
 
 /// The verdict, what is not as it was, a table of all budgets, and what came where a count is missed.
 pub(super) fn render(checked: &CheckDocument) -> String {
-    let mut text = format!("**{}**\n", plain(verdict(checked).trim_end()));
+    let verdict = format!("**{}**\n", plain(verdict(checked).trim_end()));
     let differing: Vec<String> = checked.differing.iter().map(ComparedFact::change).collect();
-    if !differing.is_empty() {
-        text += &format!("\nNot as when the budgets were written: {}.\n", plain(&differing.join("; ")));
-    }
-    text += "\n| program | figure | budget | measured (median) | margin | outcome |\n|:---|:---|---:|---:|---:|:---|\n";
-    text.extend(checked.results.iter().map(|program| rows(program, checked.partial)));
-
-    let lists: Vec<String> = checked.results.iter().flat_map(came).collect();
-    if !lists.is_empty() {
-        text += &format!("\n{}", lists.concat());
-    }
-    text
+    let differing = match &differing[..] {
+        [] => String::new(),
+        facts => format!("\nNot as when the budgets were written: {}.\n", plain(&facts.join("; "))),
+    };
+    let rows: String = checked.results.iter().map(|program| rows(program, checked.partial)).collect();
+    let lists: String = checked.results.iter().flat_map(came).collect();
+    let lists = if lists.is_empty() { lists } else { format!("\n{lists}") };
+    verdict + &differing + HEAD + &rows + &lists
 }
+
+const HEAD: &str = "\n| program | figure | budget | measured (median) | margin | outcome |\n\
+                    |:---|:---|---:|---:|---:|:---|\n";
 
 fn rows(program: &CheckedProgram, partial: bool) -> String {
     let name = code(&program.name);

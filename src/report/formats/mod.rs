@@ -180,7 +180,15 @@ pub const FORMATS: [FormatEntry; 14] = [
         option: "html",
         help: "Write the results as one self-contained HTML page",
         extension: "html",
-        kinds: &[Kind::Bench, Kind::Trace, Kind::Floor, Kind::Throughput, Kind::Claims, Kind::Watch],
+        kinds: &[
+            Kind::Bench,
+            Kind::Trace,
+            Kind::Diff,
+            Kind::Floor,
+            Kind::Throughput,
+            Kind::Claims,
+            Kind::Watch,
+        ],
     },
 ];
 

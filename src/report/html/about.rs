@@ -136,6 +136,11 @@ fn of_source(source: &PageSource) -> Vec<(Severity, String)> {
             (document.lost_events > 0).then_some((Severity::Serious, lost)).into_iter().collect()
         }
         PageSource::Check(document) => document.warnings.iter().cloned().map(in_words).collect(),
+        PageSource::Diff(document) => document
+            .results
+            .iter()
+            .filter_map(|side| lost(&visible(&side.command), side.lost_events))
+            .collect(),
         PageSource::Floor(_) | PageSource::Elf(_) | PageSource::Claims(_) => Vec::new(),
     };
     partial.into_iter().chain(facts).collect()

@@ -1,9 +1,9 @@
 //! What the page opens on: each document's answer in a sentence or two, its first picture, its verdicts and its findings.
 
 use super::block::{PageBlock, Section};
-use super::page::Together;
 use super::source::PageSource;
-use super::{budgets, compared, programs_answer, throughput, trace_answer, watch};
+use super::together::Together;
+use super::{budgets, compared, difference, programs_answer, throughput, trace_answer, watch};
 use crate::document::Document;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
@@ -47,6 +47,7 @@ fn of(source: &PageSource) -> Vec<PageBlock> {
         PageSource::Claims(document) => answer(Some(summary(document))),
         PageSource::Watch(document) => watch::answer(document),
         PageSource::Check(document) => budgets::answer(document),
+        PageSource::Diff(document) => difference::answer(document),
     }
 }
 

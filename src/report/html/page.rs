@@ -3,12 +3,12 @@
 use super::block::Section;
 use super::markup::{self, PageFrame};
 use super::source::PageSource;
-use crate::comparison::machines::ProgramOnMachines;
+use super::together::Together;
 use crate::document::Document;
 use crate::document::bench::Severity;
 use crate::document::check::CheckDocument;
 use crate::document::claims::ClaimsDocument;
-use crate::document::compare::CompareDocument;
+use crate::document::diff::DiffDocument;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
 use crate::document::read::ReadError;
@@ -17,8 +17,8 @@ use crate::document::trace::TraceDocument;
 use crate::document::watch::WatchDocument;
 use crate::output::visible;
 use crate::report::html::{
-    about, answer, budgets, claims, diff, distributions, elf, floor, machines, programs, throughput,
-    timeline, watch,
+    about, answer, budgets, claims, diff, difference, distributions, elf, floor, machines, programs,
+    throughput, timeline, watch,
 };
 use crate::report::pictures::patterns;
 use crate::report::words::count_of;
@@ -46,15 +46,6 @@ pub fn of_json(documents: &[String]) -> Result<String, ReadError> {
         Ok((name.to_owned(), source))
     };
     Ok(render(&documents.iter().map(read).collect::<Result<Vec<_>, _>>()?, &Together::default()))
-}
-
-/// What several documents say together.
-#[derive(Clone, Debug, Default)]
-pub struct Together {
-    /// The programs that several of them have.
-    pub machines: Vec<ProgramOnMachines>,
-    /// The only two with measured programs, the older one first.
-    pub compared: Option<CompareDocument>,
 }
 
 /// The page of these documents, each with its name.
@@ -126,6 +117,7 @@ fn sections(sources: &[(String, PageSource)], together: &Together) -> (Vec<Secti
     let sections = [
         summary,
         budgets::section(&by.checks),
+        difference::section(&by.differences),
         machines::section(&together.machines),
         programs::section(&by.programs),
         distributions::section(&by.programs),
@@ -152,6 +144,7 @@ struct Kinds<'s> {
     claims: Vec<&'s ClaimsDocument>,
     watches: Vec<&'s WatchDocument>,
     checks: Vec<&'s CheckDocument>,
+    differences: Vec<&'s DiffDocument>,
 }
 
 impl<'s> Kinds<'s> {
@@ -167,6 +160,7 @@ impl<'s> Kinds<'s> {
                 PageSource::Claims(document) => kinds.claims.push(document),
                 PageSource::Watch(document) => kinds.watches.push(document),
                 PageSource::Check(document) => kinds.checks.push(document),
+                PageSource::Diff(document) => kinds.differences.push(document),
             }
         }
         kinds

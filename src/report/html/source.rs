@@ -3,6 +3,7 @@
 use crate::document::bench::Tool;
 use crate::document::check::CheckDocument;
 use crate::document::claims::ClaimsDocument;
+use crate::document::diff::DiffDocument;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
 use crate::document::read::{ReadError, checked, text};
@@ -27,6 +28,7 @@ pub enum PageSource {
     Claims(Box<ClaimsDocument>),
     Watch(Box<WatchDocument>),
     Check(Box<CheckDocument>),
+    Diff(Box<DiffDocument>),
 }
 
 impl PageSource {
@@ -52,6 +54,7 @@ impl PageSource {
             Kind::Elf => boxed(document).map(PageSource::Elf),
             Kind::Claims => boxed(document).map(PageSource::Claims),
             Kind::Watch => boxed(document).map(PageSource::Watch),
+            Kind::Diff => boxed(document).map(PageSource::Diff),
             Kind::Check => boxed(document).map(PageSource::Check),
             Kind::Bench => boxed(document).map(PageSource::Programs),
             other => Err(serde_json::Error::custom(format!("no page shows results of the kind `{other}`"))),
@@ -69,6 +72,7 @@ impl PageSource {
             PageSource::Claims(d) => (d.tool.clone(), &d.machine),
             PageSource::Watch(d) => (d.tool.clone(), &d.machine),
             PageSource::Check(d) => (d.tool.clone(), &d.machine),
+            PageSource::Diff(d) => (d.tool.clone().into(), &d.machine),
         }
     }
 
@@ -83,6 +87,7 @@ impl PageSource {
             PageSource::Claims(_) => "claims",
             PageSource::Watch(_) => "watch",
             PageSource::Check(_) => "budgets",
+            PageSource::Diff(_) => "difference",
         }
     }
 
@@ -96,7 +101,7 @@ impl PageSource {
             PageSource::Watch(d) => d.partial,
             PageSource::Check(d) => d.partial,
             PageSource::Trace(d) => d.partial,
-            PageSource::Elf(_) => false,
+            PageSource::Elf(_) | PageSource::Diff(_) => false,
         }
     }
 }

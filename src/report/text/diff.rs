@@ -4,7 +4,9 @@ use super::terminal::{Terminal, columns, fitted, fitted_paths, truncated_paths};
 use crate::analysis::Summary;
 use crate::analysis::attribution::WorkKind;
 use crate::analysis::difference::{Amount, Change, Compared, Difference, Side};
+use crate::analysis::finding_changes::{self, FindingChange};
 use crate::output::visible;
+use crate::report::text::clipping::{ListedText, clipped, listed};
 use crate::report::text::trace::style;
 use crate::stats::comparing::MIN_PAIRS;
 use crate::stats::{Comparison, Verdict};
@@ -20,46 +22,118 @@ const NOTEWORTHY: f64 = 0.01;
 /// Everything.
 pub fn full(compared: &Compared, terminal: &Terminal) -> String {
     let [first, second] = compared.sides.each_ref().map(|side| side.summary);
-    let sections = sections(compared, LINES, terminal);
+    let (difference, least) = (Difference::between(first, second), noteworthy(compared));
+    let mut sections = vec![kinds(&difference, least, LINES, terminal)];
+    let findings = finding_texts(compared, terminal);
+    let lines: String = findings.iter().map(|text| text.whole(terminal)).collect();
+    sections.extend((!findings.is_empty()).then(|| findings_title(terminal) + &lines));
+    sections.extend(changes(&difference, least, terminal));
     headline(compared, terminal)
         + &sections.iter().flat_map(|section| [section, "\n"]).collect::<String>()
-        + &counts(first, second, terminal)
-        + &notes(compared, true, terminal)
+        + &(terminal.wrap(&counts(first, second), 2) + "\n")
+        + &notes(compared, true).iter().map(|note| terminal.wrap(note, 2) + "\n").collect::<String>()
 }
 
-/// What fits this terminal: the verdict, what must be known, and the largest differences.
+/// What fits this terminal: the verdict, where the difference lies, why, and what must be known.
 pub fn first_screen(compared: &Compared, terminal: &Terminal) -> String {
     let [first, second] = compared.sides.each_ref().map(|side| side.summary);
-    let (head, counts) = (headline(compared, terminal), counts(first, second, terminal));
-    let notes = notes(compared, false, terminal);
-    let taken = [&head, &counts, &notes].map(|text| text.lines().count()).iter().sum::<usize>();
-
+    let head = headline(compared, terminal);
+    let parts = 1 + terminal.height.saturating_sub(SMALLEST) / 8;
+    let counts = clipped(&counts(first, second), 2, parts, terminal);
     // without the last line and that of the prompt
-    let mut left = terminal.height.saturating_sub(taken + 2).max(LEAST);
-    let (mut text, mut is_cut) = (String::new(), false);
-    for section in sections(compared, PARTS, terminal) {
-        // a title alone says nothing, and an empty line follows
-        let lines = if left >= 3 { section.lines().count().min(left - 1) } else { 0 };
-        text.extend(section.lines().take(lines).flat_map(|line| [line, "\n"]));
-        text += if lines > 0 { "\n" } else { "" };
-        is_cut |= lines < section.lines().count();
-        left = left.saturating_sub(lines + 1);
+    let taken = head.lines().count() + counts.lines().count() + 2;
+    let mut screen =
+        Screen { text: String::new(), left: terminal.height.saturating_sub(taken), is_cut: false };
+
+    let notes = notes(compared, false).into_iter();
+    let texts: Vec<ListedText> = notes.map(|note| ListedText::new(note, 2, terminal)).collect();
+    let notes = listed(&texts, screen.left / 4, terminal);
+    screen.left = screen.left.saturating_sub(notes.text.lines().count());
+    screen.is_cut = notes.shown < texts.len() || counts.trim_end().ends_with('…');
+
+    let findings = finding_texts(compared, terminal);
+    let of_finding = findings.first().map_or(0, |finding| finding.least + 3);
+    // the largest part of each kind, or the first finding
+    let (difference, least) = (Difference::between(first, second), noteworthy(compared));
+    let table = kinds(&difference, least, parts, terminal);
+    let fits = table.lines().count() + of_finding < screen.left;
+    screen.add(&if fits { table } else { kinds(&difference, least, 0, terminal) });
+    if !findings.is_empty() && screen.left > findings[0].least + 1 {
+        let fitting = listed(&findings, screen.left - 2, terminal);
+        screen.is_cut |= fitting.shown < findings.len();
+        screen.add(&(findings_title(terminal) + &fitting.text));
     }
-    let more = if is_cut { "--full: all loads, steps, files and programs that differ\n" } else { "" };
-    head + &text + &counts + &notes + more
+    for section in changes(&difference, least, terminal) {
+        screen.add(&section);
+    }
+
+    let Screen { text, is_cut, .. } = screen;
+    let more =
+        if is_cut { "--full: all findings, loads, steps, files and programs that differ\n" } else { "" };
+    head + &text + &counts + &notes.text + more
 }
 
-/// The lines that the largest differences have in any case, and the most lines of a kind on the first screen.
-const LEAST: usize = 6;
-const PARTS: usize = 1;
+/// The height of the smallest usual terminal.
+const SMALLEST: usize = 24;
 
-/// Where the difference lies, and what came or went; a title and its lines each.
-///
-/// `parts`: the most lines of a kind.
-fn sections(compared: &Compared, parts: usize, terminal: &Terminal) -> Vec<String> {
+/// Sections below each other, as far as there is room.
+struct Screen {
+    text: String,
+    left: usize,
+    /// Something did not fit.
+    is_cut: bool,
+}
+
+impl Screen {
+    /// Adds what fits of a section. A title alone says nothing, and an empty line follows.
+    fn add(&mut self, section: &str) {
+        let all = section.lines().count();
+        let lines = if self.left >= 3 { all.min(self.left - 1) } else { 0 };
+        self.text.extend(section.lines().take(lines).flat_map(|line| [line, "\n"]));
+        self.text += if lines > 0 { "\n" } else { "" };
+        self.is_cut |= lines < all;
+        self.left = self.left.saturating_sub(if lines > 0 { lines + 1 } else { 0 });
+    }
+}
+
+/// From this part of the greater total on, differences of time alone are shown, in nanoseconds.
+fn noteworthy(compared: &Compared) -> f64 {
     let [first, second] = compared.sides.each_ref().map(|side| side.summary);
-    let difference = Difference::between(first, second);
-    let least = NOTEWORTHY * first.total.middle.max(second.total.middle);
+    NOTEWORTHY * first.total.middle.max(second.total.middle)
+}
+
+fn findings_title(terminal: &Terminal) -> String {
+    terminal.bold("What trace finds, and what became of it") + "\n"
+}
+
+/// The findings whose cost differs, numbered.
+fn finding_texts(compared: &Compared, terminal: &Terminal) -> Vec<ListedText> {
+    let least = noteworthy(compared);
+    let all = finding_changes::between(compared.sides.each_ref());
+    let differing = all.iter().filter(|change| change.difference().abs() >= least).enumerate();
+    let text = |(n, change): (usize, &FindingChange)| {
+        let text = format!("{}. {}: {}", n + 1, became(change), visible(&change.text));
+        ListedText::new(text, 3, terminal)
+    };
+    differing.map(text).collect()
+}
+
+/// What became of a finding's cost.
+fn became(change: &FindingChange) -> String {
+    let difference = signed(change.difference());
+    match (change.costs, change.unknown) {
+        ([Some(before), Some(after)], _) => {
+            format!("{difference}, {} → {}", display_nanos(before), display_nanos(after))
+        }
+        ([Some(cost), None], true) => format!("{} in A", display_nanos(cost)),
+        ([_, cost], true) => format!("{} in B", display_nanos(cost.unwrap_or_default())),
+        ([None, _], false) => format!("{difference}, only B"),
+        ([_, None], false) => format!("{difference}, only A"),
+    }
+}
+
+/// What came or went; a title and its lines each.
+fn changes(difference: &Difference, least: f64, terminal: &Terminal) -> Vec<String> {
     let structural = |changes: &[Change]| -> Vec<Change> {
         changes.iter().filter(|change| change.is_structural()).cloned().collect()
     };
@@ -67,7 +141,6 @@ fn sections(compared: &Compared, parts: usize, terminal: &Terminal) -> Vec<Strin
     let loads: Vec<Change> = difference.loads.iter().filter(is_reported).cloned().collect();
 
     let all = vec![
-        kinds(&difference, least, parts, terminal),
         section("Loads that came or went, by the runtimes' own reports", &loads, terminal),
         section("Steps of the main thread that came or went", &difference.steps, terminal),
         section("Files that came, went or are used differently", &structural(&difference.files), terminal),
@@ -129,13 +202,18 @@ fn sureness(comparison: &Comparison, in_turn: bool) -> String {
     format!(" ({:.3} to {:.3}, {runs}): {verdict}", interval.low, interval.high)
 }
 
-fn notes(compared: &Compared, all: bool, terminal: &Terminal) -> String {
-    let of_side = |(letter, side): (&str, &Side)| -> Vec<String> {
+/// What must be known of each side, or of both. `all`: also how often it was executed.
+fn notes(compared: &Compared, all: bool) -> Vec<String> {
+    let [a, b] = compared.sides.each_ref().map(|side| -> Vec<String> {
         let notes = side.all_notes().take(if all { usize::MAX } else { side.notes.len() });
-        notes.map(|note| format!("{letter}: {}", visible(note))).collect()
+        notes.map(|note| visible(note)).collect()
+    });
+    let of = |letter: &str, notes: &[String], others: &[String]| -> Vec<String> {
+        let own = notes.iter().filter(|note| !others.contains(note));
+        own.map(|note| format!("{letter}: {note}")).collect()
     };
-    let all = ["A", "B"].into_iter().zip(&compared.sides).flat_map(of_side);
-    all.map(|note| terminal.wrap(&note, 2) + "\n").collect()
+    let both = a.iter().filter(|note| b.contains(note)).map(|note| format!("A and B: {note}"));
+    both.chain(of("A", &a, &b)).chain(of("B", &b, &a)).collect()
 }
 
 /// A difference with its sign.
@@ -217,7 +295,7 @@ fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
     text
 }
 
-fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
+fn counts(first: &Summary, second: &Summary) -> String {
     let (a, b) = (&first.counts, &second.counts);
     // no program starts without a page fault, so 0 means that they were not seen
     let seen = a.page_faults > 0 && b.page_faults > 0;
@@ -237,12 +315,10 @@ fn counts(first: &Summary, second: &Summary, terminal: &Terminal) -> String {
 
     let shown: Vec<String> =
         all.iter().filter(|(_, a, b)| a != b).map(|(name, a, b)| format!("{name} {a} → {b}")).collect();
-    let line = if shown.is_empty() {
-        "Counts of all threads and processes: the same.".to_owned()
-    } else {
-        format!("Counts of all threads and processes: {}.", shown.join(", "))
-    };
-    terminal.wrap(&line, 2) + "\n"
+    if shown.is_empty() {
+        return "Counts of all threads and processes: the same.".to_owned();
+    }
+    format!("Counts of all threads and processes: {}.", shown.join(", "))
 }
 
 #[cfg(test)]

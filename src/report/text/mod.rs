@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod check;
 pub mod claims;
+mod clipping;
 pub mod compare;
 pub mod diff;
 pub mod doctor;

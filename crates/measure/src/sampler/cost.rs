@@ -11,9 +11,9 @@ use std::time::Instant;
 /// A walk of this length is long beside the clock's resolution, and short beside the time between two disturbances.
 const LONG_ENOUGH: Nanos = Nanos(3_000_000);
 /// Like the periods of real runs: between two samples the caches fill again.
-const PERIOD: Nanos = Nanos(300_000);
+pub(super) const PERIOD: Nanos = Nanos(300_000);
 /// No walk takes this long.
-const NEVER: Nanos = Nanos(3_600_000_000_000);
+pub(super) const NEVER: Nanos = Nanos(3_600_000_000_000);
 const PAIRS: u32 = 21;
 
 /// One for each cache line of a MiB, about what interpreters use while they start: what a sample costs a program is mostly
@@ -30,22 +30,25 @@ pub(super) fn cost_of_sample() -> Result<Nanos, SamplerError> {
     let memory = Memory::new();
     let steps = memory.steps_of_long_walk();
     // this thread is sampled, too
-    let rings = Rings::open(NEVER)?;
+    let rings = Rings::open(Some(NEVER))?;
 
-    let pairs = (0..PAIRS).map(|_| cost_by_pair(&memory, steps, &rings));
-    let mut costs = pairs.collect::<io::Result<Vec<Nanos>>>().map_err(SamplerError::Failed)?;
-    let high = costs.len() * 3 / 4;
-    Ok(*costs.select_nth_unstable(high).1)
+    let walk = |period| rings.set_period(period).map(|()| memory.walk(steps));
+    high_cost(PERIOD, walk).map_err(SamplerError::Failed)
 }
 
-fn cost_by_pair(memory: &Memory, steps: u64, rings: &Rings) -> io::Result<Nanos> {
-    rings.set_period(NEVER)?;
-    let unsampled = memory.walk(steps);
-    rings.set_period(PERIOD)?;
-    let sampled = memory.walk(steps);
-
-    let count = (sampled.0 / PERIOD.0).max(1);
-    Ok(Nanos(sampled.0.saturating_sub(unsampled.0) / count))
+/// The cost of one sample, from pairs of walks. `walk` makes one with a sample after each period.
+pub(super) fn high_cost(
+    period: Nanos,
+    mut walk: impl FnMut(Nanos) -> io::Result<Nanos>,
+) -> io::Result<Nanos> {
+    let by_pair = |_| {
+        let (unsampled, sampled) = (walk(NEVER)?, walk(period)?);
+        let count = (sampled.0 / period.0).max(1);
+        Ok(Nanos(sampled.0.saturating_sub(unsampled.0) / count))
+    };
+    let mut costs = (0..PAIRS).map(by_pair).collect::<io::Result<Vec<Nanos>>>()?;
+    let high = costs.len() * 3 / 4;
+    Ok(*costs.select_nth_unstable(high).1)
 }
 
 #[derive(Clone, Copy)]
@@ -55,10 +58,10 @@ struct Line {
 }
 
 /// Each line names another one, in a random circle through all of them, so that no processor can fetch ahead.
-struct Memory(Vec<Line>);
+pub(super) struct Memory(Vec<Line>);
 
 impl Memory {
-    fn new() -> Memory {
+    pub(super) fn new() -> Memory {
         let mut order: Vec<usize> = (0..LINES).collect();
         fastrand::Rng::with_seed(0).shuffle(&mut order);
 
@@ -69,7 +72,7 @@ impl Memory {
         Memory(lines)
     }
 
-    fn steps_of_long_walk(&self) -> u64 {
+    pub(super) fn steps_of_long_walk(&self) -> u64 {
         let mut steps = 1 << 12;
         while self.walk(steps) < LONG_ENOUGH {
             steps *= 2;
@@ -77,7 +80,7 @@ impl Memory {
         steps
     }
 
-    fn walk(&self, steps: u64) -> Nanos {
+    pub(super) fn walk(&self, steps: u64) -> Nanos {
         let start = Instant::now();
         let mut index = 0;
         for _ in 0..steps {

@@ -15,12 +15,16 @@
 mod cost;
 #[cfg(fuzzing)]
 pub mod fuzzed;
+mod language;
 mod record;
 mod registers;
 mod rings;
+mod stops;
 
+pub use language::{LanguageFrame, LanguageFunction, LanguageStack};
 pub use record::{Mapping, Record, StackSample, TaskEvent};
 pub use registers::Registers;
+pub use stops::StopSampler;
 
 use self::rings::Rings;
 use crate::confinement::Hindrance;
@@ -29,6 +33,7 @@ use crate::tracer::choose::ChooseError;
 use crate::tracer::pipe::PipeTracer;
 use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer};
 use crate::units::Nanos;
+use std::collections::BTreeSet;
 
 /// The shortest period on any machine.
 pub const MIN_PERIOD: Nanos = Nanos(50_000);
@@ -47,6 +52,8 @@ pub struct Stream {
     pub records: Vec<Record>,
     /// Records for which the ring had no room.
     pub lost: u64,
+    /// Interpreters whose frames could not be read, by their names and versions.
+    pub unknown: BTreeSet<String>,
 }
 
 /// Samples runs while it is attached.
@@ -96,7 +103,7 @@ impl Sampler {
 
     /// Opens the events. Runs that the same thread makes from now on are sampled.
     pub fn attach(&mut self) -> Result<(), SamplerError> {
-        self.rings = Some(Rings::open(self.period)?);
+        self.rings = Some(Rings::open(Some(self.period))?);
         Ok(())
     }
 
@@ -173,18 +180,21 @@ impl Tracer for Sampler {
         if let Some(rings) = &self.rings {
             rings.drain();
             let (records, lost) = rings.take();
-            // a run that has shown what was waited for is only being ended
-            let reached =
-                recording.events.iter().find(|event| matches!(event.kind, EventKind::Reached { .. }));
-            let records = records.into_iter().filter(|record| reached.is_none_or(|end| record.at <= end.at));
-            let stream = Stream { root: recording.root, period, records: records.collect(), lost };
-            self.streams.push(stream.since_first_exec());
+            self.streams.push(Stream { period, lost, ..Stream::of(&recording, records) });
         }
         Ok(recording)
     }
 }
 
 impl Stream {
+    /// What belongs to the run. One that has shown what was waited for is only being ended.
+    fn of(recording: &Recording, records: Vec<Record>) -> Stream {
+        let reached = recording.events.iter().find(|event| matches!(event.kind, EventKind::Reached { .. }));
+        let records = records.into_iter().filter(|record| reached.is_none_or(|end| record.at <= end.at));
+        let stream = Stream { root: recording.root, records: records.collect(), ..Stream::default() };
+        stream.since_first_exec()
+    }
+
     /// Without what happened before the tracee's first exec: our own code runs there.
     fn since_first_exec(mut self) -> Stream {
         self.records.sort_by_key(|record| record.at);

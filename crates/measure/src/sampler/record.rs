@@ -1,5 +1,6 @@
 //! The records of the ring, as far as they matter: `perf_event_open(2)`, "MMAP layout".
 
+use super::language::LanguageStack;
 use super::registers::Registers;
 use crate::units::Nanos;
 
@@ -56,6 +57,8 @@ pub struct StackSample {
     pub narrow: bool,
     /// What lies above the stack pointer, as far as there was room.
     pub stack: Box<[u8]>,
+    /// The same in the program's own language, where its frames were read.
+    pub language: Option<Box<LanguageStack>>,
 }
 
 const MMAP2: u32 = 10;
@@ -148,7 +151,12 @@ fn sample(body: &[u8]) -> Option<Record> {
             body.get(stack_at + 8..stack_at + 8 + copied)?
         }
     };
-    let event = TaskEvent::Sample(StackSample { registers, narrow: abi == NARROW, stack: stack.into() });
+    let event = TaskEvent::Sample(StackSample {
+        registers,
+        narrow: abi == NARROW,
+        stack: stack.into(),
+        language: None,
+    });
     Some(Record { at, pid, tid, event })
 }
 

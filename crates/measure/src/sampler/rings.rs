@@ -23,7 +23,7 @@ const SMALLEST_RING: usize = 128 << 10;
 const LARGEST_RING: usize = 4 << 20;
 
 /// `PERF_EVENT_IOC_PERIOD` (`include/uapi/linux/perf_event.h`).
-const SET_PERIOD: libc::Ioctl = 0x4008_2404;
+pub(super) const SET_PERIOD: libc::Ioctl = 0x4008_2404;
 
 /// Open events. Only what the thread that opened them creates is sampled.
 #[derive(Debug)]
@@ -50,7 +50,8 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Rings {
-    pub(super) fn open(period: Nanos) -> Result<Rings, SamplerError> {
+    /// Without a period, there are no samples: only what is mapped, created and executed is recorded.
+    pub(super) fn open(period: Option<Nanos>) -> Result<Rings, SamplerError> {
         let processors = online();
         let our_pid = std::process::id();
         let shared =
@@ -152,17 +153,20 @@ fn drainer(shared: Arc<Mutex<Shared>>, stop: Arc<OwnedFd>, rings: Vec<i32>) -> i
     })
 }
 
-fn all(processors: &[usize], period: Nanos, size: usize) -> io::Result<Vec<Sampler>> {
+fn all(processors: &[usize], period: Option<Nanos>, size: usize) -> io::Result<Vec<Sampler>> {
     processors.iter().map(|processor| builder(*processor, period, size).build()?.sampled(size)).collect()
 }
 
-fn builder(processor: usize, period: Nanos, size: usize) -> Builder<'static> {
-    let mut builder = Builder::new(Software::CPU_CLOCK);
+fn builder(processor: usize, period: Option<Nanos>, size: usize) -> Builder<'static> {
+    let mut builder = Builder::new(if period.is_some() { Software::CPU_CLOCK } else { Software::DUMMY });
     builder.observe_self().one_cpu(processor).inherit(true).enabled(true);
-    builder.exclude_kernel(true).exclude_hv(true).sample_period(period.0).clockid(Clock::MONOTONIC);
+    builder.exclude_kernel(true).exclude_hv(true).clockid(Clock::MONOTONIC);
     builder.sample(SampleFlag::IP | SampleFlag::TID | SampleFlag::TIME);
-    builder.sample(SampleFlag::REGS_USER | SampleFlag::STACK_USER);
-    builder.sample_regs_user(Registers::mask()).sample_stack_user(STACK);
+    if let Some(period) = period {
+        builder.sample_period(period.0);
+        builder.sample(SampleFlag::REGS_USER | SampleFlag::STACK_USER);
+        builder.sample_regs_user(Registers::mask()).sample_stack_user(STACK);
+    }
     builder.mmap(true).mmap2(true).comm(true).comm_exec(true).task(true).sample_id_all(true);
     builder.wakeup_watermark(size / 2);
     builder

@@ -11,6 +11,7 @@ use super::phases::PhaseEvents;
 use super::rescue::Rescue;
 use super::restarts::Restarts;
 use super::stop::Stop;
+use super::stops::SampleStops;
 use super::tally::Tally;
 use super::task_tree::{Announced, Task, TaskTree, ask_family_of, is_further_thread};
 use super::tracee::{CallStop, EnteredCall, RunUntil, TracedThread};
@@ -37,6 +38,8 @@ pub(super) enum Extent {
     Files,
     /// Every system call with its arguments, and these contents of buffers.
     Full(WantedContents),
+    /// No system call: only what a sampler hears.
+    Samples,
 }
 
 /// Everything that was observed.
@@ -88,6 +91,7 @@ pub(super) struct Follower<'r> {
     full: Option<FullEvents>,
     files: Option<Files>,
     watch: Option<WatchEvents>,
+    sampler: Option<&'r mut dyn SampleStops>,
     restarts: Restarts,
     standstill: &'r Standstill,
     rescue: &'r Rescue,
@@ -121,6 +125,7 @@ impl<'r> Follower<'r> {
             },
             files: (extent == Extent::Files).then(Files::default),
             watch: None,
+            sampler: None,
             restarts: Restarts::default(),
             standstill,
             rescue,
@@ -134,6 +139,15 @@ impl<'r> Follower<'r> {
     pub(super) fn watching(mut self, watch: WatchEvents) -> Follower<'r> {
         self.phases = PhaseEvents::unkept();
         self.watch = Some(watch);
+        self
+    }
+
+    /// For sampled runs: nothing else is observed of them.
+    pub(super) fn sampling(mut self, sampler: Option<&'r mut dyn SampleStops>) -> Follower<'r> {
+        if sampler.is_some() {
+            self.phases = PhaseEvents::unkept();
+        }
+        self.sampler = sampler;
         self
     }
 
@@ -183,6 +197,11 @@ impl<'r> Follower<'r> {
         match stop {
             Stop::Gone => return self.gone(tracee, task, report),
             Stop::Group(signal) => return self.group_stop(tracee, process, signal),
+            Stop::Signal(libc::SIGTRAP) if self.is_sample(tracee) => {
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.sampled(report.at, task, tracee);
+                }
+            }
             Stop::Signal(signal) => {
                 self.restarts.signalled(tracee.0, signal);
                 if let Some(full) = &mut self.full {
@@ -194,10 +213,21 @@ impl<'r> Follower<'r> {
             Stop::Exec => self.executed(report.at, tracee, task),
             Stop::Forked => self.forked(report.at, tracee, task),
             Stop::Exiting => self.exiting(report.at, tracee, task),
-            Stop::Started => {}
+            Stop::Started => self.began(task),
         }
 
         tracee.resume(self.until(tracee), 0);
+    }
+
+    fn is_sample(&self, tracee: TracedThread) -> bool {
+        self.sampler.is_some() && tracee.is_perf_trap()
+    }
+
+    /// A thread stopped first, or its group stop has ended.
+    fn began(&mut self, task: Task) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.began(task);
+        }
     }
 
     /// Takes the events of one stop. The clock may show the same instant at several stops, for example in a virtual
@@ -294,6 +324,9 @@ impl<'r> Follower<'r> {
         if let Some(files) = &mut self.files {
             files.executed(task);
         }
+        if let Some(sampler) = &mut self.sampler {
+            sampler.executed(task);
+        }
     }
 
     fn forked(&mut self, at: Nanos, tracee: TracedThread, task: Task) {
@@ -316,7 +349,13 @@ impl<'r> Follower<'r> {
             }
             self.phases.exiting(at, born, process == child, status);
         }
+        if let Some(sampler) = &mut self.sampler
+            && process == child
+        {
+            sampler.forked(task.process, child);
+        }
         if let Some(held) = self.tree.release(child) {
+            self.began(born);
             held.resume(self.until(held), 0);
         }
     }
@@ -357,6 +396,9 @@ impl<'r> Follower<'r> {
             self.phases.exiting(report.at, task, group_dead, report.status);
         }
         self.tree.gone(tracee.0);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.gone(task);
+        }
         self.orphans(task.process);
         if let Some(watch) = &mut self.watch {
             watch.gone(report.at, task, report.status);
@@ -383,6 +425,7 @@ impl<'r> Follower<'r> {
         };
         for held in self.tree.adopt(is_orphan) {
             self.created(held.0, held.0);
+            self.began(Task { process: held.0, thread: held.0 });
             held.resume(self.until(held), 0);
         }
     }

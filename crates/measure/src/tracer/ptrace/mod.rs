@@ -10,6 +10,7 @@
 //! | `tracee` | the requests of `ptrace(2)`, typed |
 //! | `stop` | why a tracee stopped, typed |
 //! | `follow` | follows the tree from stop to stop until nothing of it is left |
+//! | `stops` | what a sampler hears of them |
 //! | `task_tree` | the threads and processes that are alive |
 //! | `phases`, `tally`, `full` | turn stops into events and counts |
 //! | `contents` | what the buffers among the arguments of a call contain |
@@ -43,9 +44,10 @@ mod proc;
 mod rescue;
 mod restarts;
 mod stop;
+pub(crate) mod stops;
 mod tally;
-mod task_tree;
-mod tracee;
+pub(crate) mod task_tree;
+pub(crate) mod tracee;
 mod watch;
 mod watch_events;
 mod watcher;
@@ -67,6 +69,7 @@ use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use stops::SampleStops;
 use tracee::TracedThread;
 use watch::{Standstill, Watched, until_untraced};
 pub use watcher::PtraceWatch;
@@ -96,7 +99,8 @@ impl Tracer for PtracePhases {
     }
 
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
-        observe(launcher, options, Extent::Phases, Some(&self.filter)).map(|observed| observed.recording)
+        observe(launcher, options, Extent::Phases, Some(&self.filter), None)
+            .map(|observed| observed.recording)
     }
 }
 
@@ -113,7 +117,7 @@ impl Tracer for PtraceFull {
     }
 
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
-        let observed = observe(launcher, options, Extent::Full(self.contents), None);
+        let observed = observe(launcher, options, Extent::Full(self.contents), None, None);
         observed.map(|observed| observed.recording)
     }
 }
@@ -121,15 +125,25 @@ impl Tracer for PtraceFull {
 /// Runs a launcher's command once and counts what it does. Every system call of its tree stops. The recording has
 /// the same events as that of the phases, with the times of a run that is many times slower.
 pub fn count(launcher: &mut Launcher, options: &RunOptions) -> Result<(Counts, Recording), LaunchError> {
-    let observed = observe(launcher, options, Extent::Counts, None)?;
+    let observed = observe(launcher, options, Extent::Counts, None, None)?;
     Ok((observed.counts, observed.recording))
 }
 
 /// Runs a launcher's command once and finds the files that its tree executes, maps or opens, which must be in
 /// memory for a fast start.
 pub fn files(launcher: &mut Launcher, options: &RunOptions) -> Result<(FilesOfRun, Recording), LaunchError> {
-    let observed = observe(launcher, options, Extent::Files, None)?;
+    let observed = observe(launcher, options, Extent::Files, None, None)?;
     Ok((observed.files, observed.recording))
+}
+
+/// Runs a launcher's command once for a sampler. The recording has nothing but its beginning and its end.
+pub(crate) fn sample(
+    launcher: &mut Launcher,
+    options: &RunOptions,
+    sampler: &mut dyn SampleStops,
+) -> Result<Recording, LaunchError> {
+    let observed = observe(launcher, options, Extent::Samples, None, Some(sampler))?;
+    Ok(observed.recording)
 }
 
 /// Everything that was observed of one run.
@@ -149,6 +163,7 @@ fn observe(
     options: &RunOptions,
     extent: Extent,
     filter: Option<&[libc::sock_filter]>,
+    sampler: Option<&mut dyn SampleStops>,
 ) -> Result<Observed, LaunchError> {
     let mut stdout = options.stdout()?;
     let (ours, childs) =
@@ -160,7 +175,11 @@ fn observe(
     let (child, killed, traced) = thread::scope(|scope| {
         let tracing = thread::Builder::new()
             .name("ptrace".to_owned())
-            .spawn_scoped(scope, || trace(ours, options.output, extent, (&standstill, &rescue), seized))
+            .spawn_scoped(scope, || {
+                // for as long as the others live that the tracing thread borrows
+                let sampler = sampler.map(|sampler| sampler as &mut dyn SampleStops);
+                trace(ours, options.output, extent, sampler, (&standstill, &rescue), seized)
+            })
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
 
         let child = launcher
@@ -203,18 +222,19 @@ enum Untraced {
 }
 
 /// Runs on a thread of its own: seizes the child and follows its tree to the end.
-fn trace(
+fn trace<'r>(
     mut meeting: UnixStream,
     kind: OutputKind,
     extent: Extent,
-    (standstill, rescue): (&Standstill, &Rescue),
+    sampler: Option<&'r mut dyn SampleStops>,
+    (standstill, rescue): (&'r Standstill, &'r Rescue),
     seized: Sender<OwnedFd>,
 ) -> Result<Followed, Untraced> {
     rescue.is_for_this_thread();
     let (root, process) = met(&mut meeting)?;
 
     let stdout = OurStdout::of(root, kind);
-    if extent != Extent::Phases {
+    if !matches!(extent, Extent::Phases | Extent::Samples) {
         root.interrupt(); // only a tracee that is resumed in this way stops at its system calls
     }
 
@@ -223,7 +243,7 @@ fn trace(
     let _ = meeting.write_all(&[1]); // if the child has died meanwhile, the wait reports it
     drop(meeting);
 
-    let followed = Follower::new(root, stdout, extent, standstill, rescue).follow();
+    let followed = Follower::new(root, stdout, extent, standstill, rescue).sampling(sampler).follow();
     drop(seized); // not earlier: the watching thread waits for it
     followed.ok_or(Untraced::Lost)
 }

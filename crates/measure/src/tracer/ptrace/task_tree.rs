@@ -10,9 +10,9 @@ use std::io;
 
 /// One thread of one process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Task {
-    pub(super) process: i32,
-    pub(super) thread: i32,
+pub(crate) struct Task {
+    pub(crate) process: i32,
+    pub(crate) thread: i32,
 }
 
 /// Every thread that has been seen and is not yet gone.

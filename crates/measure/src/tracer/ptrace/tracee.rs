@@ -11,11 +11,11 @@ use std::ptr;
 
 /// A thread that we trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct TracedThread(pub(super) i32);
+pub(crate) struct TracedThread(pub(crate) i32);
 
 /// How far a tracee runs before it stops again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RunUntil {
+pub(crate) enum RunUntil {
     /// To the next event or signal.
     Event,
     /// To the next entry of or return from a system call, event or signal.
@@ -40,6 +40,25 @@ pub(super) struct EnteredCall {
     pub(super) arguments: [u64; 6],
 }
 
+/// Where user code is, and by which pointer it finds what belongs to its thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StoppedAt {
+    pub(crate) ip: u64,
+    pub(crate) sp: u64,
+    pub(crate) fp: u64,
+    /// The same as `pthread_self()`, in glibc and musl.
+    pub(crate) thread_pointer: u64,
+    /// It is a 32-bit program.
+    pub(crate) narrow: bool,
+}
+
+/// `TRAP_PERF` of `asm-generic/siginfo.h`.
+const TRAP_PERF: i32 = 6;
+
+/// The code segment of 64-bit programs: `__USER_CS` of `arch/x86/include/asm/segment.h`.
+#[cfg(target_arch = "x86_64")]
+const CODE_64: u64 = 0x33;
+
 /// Every new process and thread is traced from its first instruction, and is killed if we die.
 const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC
@@ -52,7 +71,7 @@ const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
 
 impl TracedThread {
     /// Begins to trace a process of ours, which keeps running.
-    pub(super) fn seize(pid: i32) -> io::Result<TracedThread> {
+    pub(crate) fn seize(pid: i32) -> io::Result<TracedThread> {
         // SAFETY: PTRACE_SEIZE takes no pointer; its last argument is a bit set.
         let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0_usize, libc::c_long::from(OPTIONS)) };
         if seized == 0 { Ok(TracedThread(pid)) } else { Err(io::Error::last_os_error()) }
@@ -65,7 +84,7 @@ impl TracedThread {
     }
 
     /// Lets it continue with `signal` (0: none).
-    pub(super) fn resume(self, until: RunUntil, signal: i32) {
+    pub(crate) fn resume(self, until: RunUntil, signal: i32) {
         let request = match until {
             RunUntil::Event => libc::PTRACE_CONT,
             RunUntil::Syscall => libc::PTRACE_SYSCALL,
@@ -127,8 +146,38 @@ impl TracedThread {
         (got > 0).then_some((info.instruction_pointer, info.stack_pointer))
     }
 
+    /// Whether it stopped because an event of `perf_event_open(2)` sent it the SIGTRAP (`attr.sigtrap`) that it is about to get.
+    pub(crate) fn is_perf_trap(self) -> bool {
+        let mut room = MaybeUninit::<libc::siginfo_t>::zeroed();
+        // SAFETY: the kernel writes one `siginfo_t`.
+        let got = unsafe {
+            libc::ptrace(libc::PTRACE_GETSIGINFO, self.0, ptr::null_mut::<u8>(), room.as_mut_ptr())
+        };
+        // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
+        got == 0 && unsafe { room.assume_init() }.si_code == TRAP_PERF
+    }
+
+    /// Where its user code is.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn registers(self) -> Option<StoppedAt> {
+        let mut room = MaybeUninit::<libc::user_regs_struct>::zeroed();
+        // SAFETY: the kernel writes one `user_regs_struct`.
+        let got =
+            unsafe { libc::ptrace(libc::PTRACE_GETREGS, self.0, ptr::null_mut::<u8>(), room.as_mut_ptr()) };
+        // SAFETY: plain integers, for which zeroes are valid too.
+        let all = (got == 0).then(|| unsafe { room.assume_init() })?;
+        let narrow = all.cs != CODE_64;
+        Some(StoppedAt { ip: all.rip, sp: all.rsp, fp: all.rbp, thread_pointer: all.fs_base, narrow })
+    }
+
+    /// Other processors are not supported yet.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(crate) fn registers(self) -> Option<StoppedAt> {
+        None
+    }
+
     /// Copies its memory from `address` to `room`, as far as it can be read. Returns the number of bytes.
-    pub(super) fn read_memory(self, address: u64, room: &mut [u8]) -> usize {
+    pub(crate) fn read_memory(self, address: u64, room: &mut [u8]) -> usize {
         let Ok(address) = usize::try_from(address) else { return 0 };
         let local = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
         let remote = libc::iovec { iov_base: ptr::without_provenance_mut(address), iov_len: room.len() };
@@ -138,7 +187,7 @@ impl TracedThread {
     }
 
     /// Kills its process, which has not been reaped, so the id is still its own.
-    pub(super) fn kill(self) {
+    pub(crate) fn kill(self) {
         // SAFETY: a signal to a process that we trace.
         unsafe { libc::kill(self.0, libc::SIGKILL) };
     }

@@ -1,0 +1,146 @@
+//! The memory of a stopped program, page by page: an interpreter's frames lie near each other, and each system call costs
+//! about a microsecond.
+
+const PAGE_BYTES: usize = 4096;
+const PAGE: u64 = PAGE_BYTES as u64;
+/// More pages than any stack of frames needs that is not damaged.
+const MAX_PAGES: usize = 4096;
+
+/// Pages that were read since the last [`Memory::forget`].
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    pages: Vec<Page>,
+    /// How many of them are in use. The others keep their room.
+    used: usize,
+    /// The page that was read last.
+    last: usize,
+}
+
+#[derive(Debug)]
+struct Page {
+    address: u64,
+    bytes: Box<[u8; PAGE_BYTES]>,
+    readable: bool,
+}
+
+/// Reads whole pages: from an address into the room; returns the number of bytes.
+pub(crate) type Source<'s> = dyn Fn(u64, &mut [u8]) -> usize + 's;
+
+/// Memory that can be asked.
+pub(crate) struct Reader<'m> {
+    memory: &'m mut Memory,
+    source: &'m Source<'m>,
+}
+
+impl Memory {
+    /// To be called when the program goes on.
+    pub(crate) fn forget(&mut self) {
+        self.used = 0;
+        self.last = 0;
+    }
+
+    pub(crate) fn reader<'m>(&'m mut self, source: &'m Source<'m>) -> Reader<'m> {
+        Reader { memory: self, source }
+    }
+
+    fn page(&mut self, address: u64, source: &Source<'_>) -> Option<&Page> {
+        let is_it = |page: &Page| page.address == address;
+        let known = self.pages[..self.used].get(self.last).is_some_and(is_it);
+        let known = if known { Some(self.last) } else { self.pages[..self.used].iter().rposition(is_it) };
+        let index = match known {
+            Some(index) => index,
+            None if self.used == MAX_PAGES => return None,
+            None => self.read(address, source),
+        };
+        self.last = index;
+        self.pages.get(index).filter(|page| page.readable)
+    }
+
+    fn read(&mut self, address: u64, source: &Source<'_>) -> usize {
+        if self.used == self.pages.len() {
+            self.pages.push(Page { address, bytes: Box::new([0; PAGE_BYTES]), readable: false });
+        }
+        let page = &mut self.pages[self.used];
+        page.address = address;
+        page.readable = source(address, &mut page.bytes[..]) == page.bytes.len();
+        self.used += 1;
+        self.used - 1
+    }
+}
+
+impl Reader<'_> {
+    /// Fills the room from an address on.
+    pub(crate) fn fill(&mut self, mut address: u64, mut room: &mut [u8]) -> Option<()> {
+        while !room.is_empty() {
+            let inside = address % PAGE;
+            let page = self.memory.page(address - inside, self.source)?;
+            let from = usize::try_from(inside).ok()?;
+            let length = room.len().min(page.bytes.len() - from);
+            room[..length].copy_from_slice(&page.bytes[from..from + length]);
+            room = &mut room[length..];
+            address = address.checked_add(length as u64)?;
+        }
+        Some(())
+    }
+
+    pub(crate) fn word(&mut self, address: u64) -> Option<u64> {
+        let mut room = [0; 8];
+        self.fill(address, &mut room)?;
+        Some(u64::from_le_bytes(room))
+    }
+
+    pub(crate) fn half(&mut self, address: u64) -> Option<u32> {
+        let mut room = [0; 4];
+        self.fill(address, &mut room)?;
+        Some(u32::from_le_bytes(room))
+    }
+
+    pub(crate) fn byte(&mut self, address: u64) -> Option<u8> {
+        let mut room = [0];
+        self.fill(address, &mut room)?;
+        Some(room[0])
+    }
+
+    /// `None` also if there are more than `most` bytes.
+    pub(crate) fn bytes(&mut self, address: u64, length: u64, most: u64) -> Option<Vec<u8>> {
+        let length = usize::try_from(Some(length).filter(|length| *length <= most)?).ok()?;
+        let mut room = vec![0; length];
+        self.fill(address, &mut room)?;
+        Some(room)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn each_page_is_read_once_until_the_program_goes_on() {
+        let reads = Cell::new(0);
+        let source = |address: u64, room: &mut [u8]| {
+            reads.set(reads.get() + 1);
+            room.fill((address / PAGE).to_le_bytes()[0]);
+            if address < 3 * PAGE { room.len() } else { 7 }
+        };
+        let mut memory = Memory::default();
+        let mut reader = memory.reader(&source);
+        assert_eq!(reader.word(PAGE), Some(0x0101_0101_0101_0101));
+        assert_eq!(reader.word(2 * PAGE - 4), Some(0x0202_0202_0101_0101));
+        assert_eq!(
+            (reader.half(PAGE + 4), reader.byte(2 * PAGE), reads.get()),
+            (Some(0x0101_0101), Some(2), 2)
+        );
+        assert_eq!(
+            (reader.word(3 * PAGE - 4), reader.word(u64::MAX - 3)),
+            (None, None),
+            "not readable, no address"
+        );
+        assert_eq!((reader.bytes(PAGE, 9, 8), reader.bytes(PAGE, 2, 8)), (None, Some(vec![1, 1])));
+
+        let before = reads.get();
+        memory.forget();
+        assert_eq!(memory.reader(&source).byte(PAGE), Some(1));
+        assert_eq!(reads.get(), before + 1);
+    }
+}

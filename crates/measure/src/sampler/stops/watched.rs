@@ -1,0 +1,183 @@
+//! One run: what is copied at each stop.
+
+use super::event::Event;
+use super::images::{Files, Image};
+use super::memory::Memory;
+use super::python::{Codes, MAIN_LOOP, RawFrame};
+use crate::sampler::language::LanguageStack;
+use crate::sampler::record::{Record, StackSample, TaskEvent};
+use crate::sampler::registers::Registers;
+use crate::tracer::ptrace::stops::SampleStops;
+use crate::tracer::ptrace::task_tree::Task;
+use crate::tracer::ptrace::tracee::{StoppedAt, TracedThread};
+use crate::units::Nanos;
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::sync::Arc;
+
+/// How much of the stack is copied, bytes. Older versions of `CPython` use half a KiB of it for each call.
+pub(super) const STACK: usize = 48 << 10;
+
+/// The threads and the samples of one run.
+#[derive(Debug)]
+pub(super) struct Watched<'f> {
+    files: &'f mut Files,
+    period: Nanos,
+    random: fastrand::Rng,
+    memory: Memory,
+    room: Box<[u8]>,
+    processes: HashMap<i32, Process>,
+    threads: HashMap<i32, Thread>,
+    samples: Vec<RawSample>,
+    pub(super) unknown: BTreeSet<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Process {
+    image: Option<Image>,
+    /// Stops without an interpreter so far. It is looked for at the first one, the second, the fourth, …
+    stops: u32,
+    codes: Codes,
+}
+
+#[derive(Debug)]
+struct Thread {
+    process: i32,
+    event: Event,
+    /// Its first stop is over.
+    has_period: bool,
+}
+
+/// What was copied.
+#[derive(Debug)]
+struct RawSample {
+    at: Nanos,
+    task: Task,
+    place: StoppedAt,
+    stack: Box<[u8]>,
+    interpreter: Option<Arc<str>>,
+    frames: Vec<RawFrame>,
+}
+
+impl<'f> Watched<'f> {
+    pub(super) fn new(files: &'f mut Files, period: Nanos, seed: u64) -> Watched<'f> {
+        Watched {
+            files,
+            period,
+            random: fastrand::Rng::with_seed(seed),
+            memory: Memory::default(),
+            room: vec![0; STACK].into_boxed_slice(),
+            processes: HashMap::new(),
+            threads: HashMap::new(),
+            samples: Vec::new(),
+            unknown: BTreeSet::new(),
+        }
+    }
+
+    /// The samples, with the names of their frames.
+    pub(super) fn records(&self) -> Vec<Record> {
+        self.samples.iter().map(RawSample::record).collect()
+    }
+
+    /// The first period ends at a random place, so the samples fall on all places with the same probability.
+    fn open(&mut self, task: Task) {
+        let first = Nanos(self.random.u64(0..self.period.0.max(1)));
+        // who reads the samples sees that some are missing
+        if let Ok(event) = Event::open(task.thread, first) {
+            let thread = Thread { process: task.process, event, has_period: false };
+            self.threads.insert(task.thread, thread);
+        }
+    }
+
+    fn image(&mut self, process: i32) -> Option<Image> {
+        let known = self.processes.entry(process).or_default();
+        if known.image.is_none() {
+            known.stops += 1;
+            if known.stops.is_power_of_two() {
+                let maps = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
+                known.image = self.files.look(&String::from_utf8_lossy(&maps));
+            }
+        }
+        known.image.clone()
+    }
+
+    fn frames(
+        &mut self,
+        task: Task,
+        thread_pointer: u64,
+        tracee: TracedThread,
+    ) -> (Option<Arc<str>>, Vec<RawFrame>) {
+        match self.image(task.process) {
+            Some(Image::Python { python, path }) => {
+                let codes = &mut self.processes.entry(task.process).or_default().codes;
+                let source = |address: u64, room: &mut [u8]| tracee.read_memory(address, room);
+                self.memory.forget();
+                let mut reader = self.memory.reader(&source);
+                (Some(path), python.frames(&mut reader, codes, thread_pointer))
+            }
+            Some(Image::Unknown(name)) => {
+                self.unknown.insert(name);
+                (None, Vec::new())
+            }
+            None => (None, Vec::new()),
+        }
+    }
+}
+
+impl SampleStops for Watched<'_> {
+    fn executed(&mut self, task: Task) {
+        self.threads.retain(|_, thread| thread.process != task.process);
+        self.processes.insert(task.process, Process::default());
+        self.open(task);
+    }
+
+    fn forked(&mut self, parent: i32, child: i32) {
+        let copy = self.processes.get(&parent).cloned().unwrap_or_default();
+        self.processes.insert(child, copy);
+    }
+
+    fn began(&mut self, task: Task) {
+        // before the tracee's first exec, our own code runs
+        if self.processes.contains_key(&task.process) && !self.threads.contains_key(&task.thread) {
+            self.open(task);
+        }
+    }
+
+    fn sampled(&mut self, at: Nanos, task: Task, tracee: TracedThread) {
+        if let Some(thread) = self.threads.get_mut(&task.thread)
+            && !std::mem::replace(&mut thread.has_period, true)
+        {
+            thread.event.set_period(self.period);
+        }
+
+        let Some(place) = tracee.registers() else { return };
+        let copied = tracee.read_memory(place.sp, &mut self.room);
+        let stack = self.room[..copied].into();
+        let (interpreter, frames) =
+            if place.narrow { (None, Vec::new()) } else { self.frames(task, place.thread_pointer, tracee) };
+        self.samples.push(RawSample { at, task, place, stack, interpreter, frames });
+    }
+
+    fn gone(&mut self, task: Task) {
+        self.threads.remove(&task.thread);
+        if task.process == task.thread {
+            self.processes.remove(&task.process);
+        }
+    }
+}
+
+impl RawSample {
+    fn record(&self) -> Record {
+        let StoppedAt { ip, sp, fp, narrow, .. } = self.place;
+        let registers = Registers { ip, sp, fp, lr: 0 };
+        let language = self.interpreter.as_ref().filter(|_| !self.frames.is_empty()).map(|interpreter| {
+            let frames = self.frames.iter().map(RawFrame::named).collect();
+            let (interpreter, native_is_cut) = (Arc::clone(interpreter), self.stack.len() == STACK);
+            Box::new(LanguageStack { interpreter, main_loop: MAIN_LOOP, native_is_cut, frames })
+        });
+        let sample = StackSample { registers, narrow, stack: self.stack.clone(), language };
+        let Task { process, thread } = self.task;
+        let [pid, tid] = [process, thread].map(i32::cast_unsigned);
+        Record { at: self.at, pid, tid, event: TaskEvent::Sample(sample) }
+    }
+}

@@ -48,6 +48,7 @@ impl TraceNotes {
         notes.extend(findings::note(&analysis.summary, &analysis.machine()));
         notes.extend(overhead(analysis));
         notes.extend(sampling(analysis));
+        notes.extend(analysis.summary.user_code.iter().flat_map(|code| code.notes.iter().cloned()));
         notes.extend(reports(analysis));
         notes.push(executions(analysis));
 

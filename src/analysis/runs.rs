@@ -83,6 +83,17 @@ pub struct ExpectedCost {
     pub wall: f64,
 }
 
+/// How a command's user code is to be sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SamplingWish {
+    /// No language frames can be read.
+    Native,
+    /// They can, if the program is stopped meanwhile.
+    Language,
+    /// They could, but the program may not be stopped for this reason, a clause.
+    Unstopped(&'static str),
+}
+
 /// The sampled runs of one command.
 #[derive(Clone, Debug)]
 pub struct Sampled {
@@ -93,6 +104,8 @@ pub struct Sampled {
     pub since: SystemTime,
     /// How many runs were made, sampled or not.
     pub executions: u64,
+    /// Why the frames of an interpreter were not read, a clause; `None`: they were, or there is no interpreter.
+    pub unstopped: Option<String>,
 }
 
 /// The language runtimes that can be asked.

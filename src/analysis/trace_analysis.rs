@@ -8,10 +8,10 @@ use super::loads;
 use super::summary::Spread;
 use super::user_code::UserCode;
 use super::user_times::all_user_time;
-use super::{Account, Summary};
+use super::{Account, Summary, What};
 use crate::analysis::runs::{Along, ObservedRuns};
 use crate::analysis::runs::{AskedRuntime, Reports};
-use crate::analysis::runs::{ExpectedCost, Sampled};
+use crate::analysis::runs::{ExpectedCost, Sampled, SamplingWish};
 use crate::bench::BothKinds;
 use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
@@ -149,6 +149,26 @@ impl TraceAnalysis {
         }
     }
 
+    /// How the runs should be sampled, by what the traced ones did.
+    pub fn sampling_wish(&self) -> SamplingWish {
+        let account = &self.summary.median_run;
+        if !loads::executes_python(account) {
+            return SamplingWish::Native;
+        }
+        if self.observed.rights.is_some() {
+            return SamplingWish::Unstopped("a program that is traced gets no rights from its file");
+        }
+        let steps = account.threads.iter().flat_map(|thread| &thread.steps);
+        let called = steps.filter_map(|step| match &step.what {
+            What::Call { name, .. } => Some(&**name),
+            _ => None,
+        });
+        match called.into_iter().find_map(sees_stops) {
+            Some(reason) => SamplingWish::Unstopped(reason),
+            None => SamplingWish::Language,
+        }
+    }
+
     /// Names the user code by the functions that sampled runs found.
     pub fn add_samples(&mut self, sampled: Result<Sampled, SamplerError>) {
         match sampled {
@@ -221,6 +241,17 @@ impl TraceAnalysis {
     /// The recording of the run that is shown.
     pub fn shown(&self) -> Option<&Recording> {
         self.observed.recordings.get(self.summary.median_index)
+    }
+}
+
+/// Why a program that makes this system call may not be stopped.
+fn sees_stops(call: &str) -> Option<&'static str> {
+    match call {
+        "ptrace" => Some("it traces programs itself"),
+        "rt_sigtimedwait" | "rt_sigtimedwait_time64" | "rt_sigpending" | "signalfd" | "signalfd4" => {
+            Some("it asks for pending signals, and might see those that stop it")
+        }
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::attribution::{kind, shares_of};
 use super::findings::Finding;
 use super::notes::TraceNotes;
-use super::profile::{Function, Node};
+use super::profile::{Frame, Function, Node, SourceLine};
 use super::summary::Spread;
 use super::trace_analysis::TraceAnalysis;
 use super::{Account, PathPiece, ProcessAccount, Step, Summary, What, processor_time};
@@ -12,9 +12,9 @@ use crate::document::Kind;
 use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool, Warning};
 use crate::document::conditions::EndedBy;
 use crate::document::trace::{
-    TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceLoad,
-    TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare, TraceSpan,
-    TraceWatched,
+    TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceLine,
+    TraceLoad, TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare,
+    TraceSource, TraceSpan, TraceWatched,
 };
 use crate::stats::Statistics;
 use firstbyte_measure::Counts;
@@ -223,6 +223,8 @@ fn user_functions(summary: &Summary) -> Vec<TraceFunction> {
         total_ns: function.total.time,
         total_error_ns: function.total.error(),
         samples: function.samples,
+        source: source(&function.frame),
+        lines: function.lines.iter().map(|line| TraceLine { line: line.line, ns: line.time }).collect(),
     };
     summary.user_code.iter().flat_map(|code| &code.divided.functions).map(function).collect()
 }
@@ -233,8 +235,15 @@ fn user_calls(summary: &Summary) -> Vec<TraceCall> {
         module: node.frame.file().to_owned(),
         function: node.frame.function.as_deref().map(str::to_owned),
         ns: node.time,
+        source: source(&node.frame),
     };
     summary.user_code.iter().flat_map(|code| &code.divided.nodes).map(call).collect()
+}
+
+fn source(frame: &Frame) -> TraceSource {
+    let Some(SourceLine { language, file, line }) = &frame.source else { return TraceSource::default() };
+    let (language, file) = ((*language).to_owned(), file.to_string());
+    TraceSource { language: Some(language), file: Some(file), line: Some(*line) }
 }
 
 fn sampling(summary: &Summary) -> Option<TraceSampling> {

@@ -8,6 +8,7 @@ use crate::analysis::runs::Sampled;
 use crate::bench::BothKinds;
 use crate::stats::Comparison;
 use firstbyte_measure::units::Nanos;
+use std::collections::BTreeSet;
 
 /// User code on the path of the run that is shown, divided by samples of other runs.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ pub struct UserCode {
     pub period: Nanos,
     /// Wall time of sampled runs over that of untraced ones, block by block.
     pub overhead: Option<Comparison>,
+    /// What is not known of language frames, a sentence each.
+    pub notes: Vec<String>,
     /// Of the run with the most samples, each with its time and its stack.
     pub example: Vec<TimedStack>,
 }
@@ -38,6 +41,7 @@ impl UserCode {
             lost: profile.lost,
             period: profile.period,
             overhead: BothKinds::overhead(&sampled.blocks),
+            notes: notes(sampled),
             example: profile.example,
         }
     }
@@ -48,6 +52,19 @@ impl UserCode {
         let time = Nanos::rounded(modules.map(|module| module.self_time.time).sum());
         (self.divided.unsampled < 0.5 * self.divided.total).then_some(time)
     }
+}
+
+fn notes(sampled: &Sampled) -> Vec<String> {
+    let unknown: BTreeSet<&String> = sampled.streams.iter().flat_map(|stream| &stream.unknown).collect();
+    let unknown = unknown
+        .into_iter()
+        .map(|name| format!("{name} is not known yet: functions of the interpreter are shown instead."));
+    let unstopped = sampled.unstopped.iter().map(|reason| {
+        format!(
+            "The program's own functions are not read, those of its interpreter are shown instead: {reason}."
+        )
+    });
+    unknown.chain(unstopped).collect()
 }
 
 /// Whether a module is the dynamic loader.

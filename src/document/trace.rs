@@ -220,7 +220,7 @@ pub struct TracePiece {
 /// A function of user code. Times are estimates by samples, nanoseconds; errors are half of a 95 % interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceFunction {
-    /// The path of its file.
+    /// The path of its file. In the program's own language: its package, or its source file.
     pub module: String,
     /// `null`: the file has no symbol for it.
     pub function: Option<String>,
@@ -233,6 +233,42 @@ pub struct TraceFunction {
     pub total_error_ns: f64,
     /// Samples that have it in their stack.
     pub samples: u64,
+    /// Of a function of the program's own language; left out for native code.
+    #[serde(flatten)]
+    pub source: TraceSource,
+    /// The lines of it that took the longest, at most ten, in their order: while no other function of its language ran
+    /// inside, with the native code that they called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<TraceLine>,
+}
+
+/// Where a function is defined, in the program's own language.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceSource {
+    /// `Python`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The source file, as the interpreter names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// From 1 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+impl TraceSource {
+    /// `plugins.py:41`.
+    pub(crate) fn place(&self) -> Option<String> {
+        let file = self.file.as_deref()?.rsplit('/').next()?;
+        Some(self.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")))
+    }
+}
+
+/// The time of a line, nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceLine {
+    pub line: u32,
+    pub ns: f64,
 }
 
 /// A function as one caller called it.
@@ -246,6 +282,8 @@ pub struct TraceCall {
     pub function: Option<String>,
     /// With what it called.
     pub ns: f64,
+    #[serde(flatten)]
+    pub source: TraceSource,
 }
 
 /// The sampled runs.

@@ -145,7 +145,12 @@ impl<'p> Tracing<'p> {
     fn sample(&mut self, analysis: &mut TraceAnalysis, command: &Command) -> Result<(), TraceError> {
         if self.plan.beside.samples {
             let mut shown = self.progress.begin(Stage::Sampling);
-            let sampled = sampling::sample(command.clone(), self.plan, analysis.expected(), &mut *shown)?;
+            let sampled = sampling::sample(
+                command.clone(),
+                self.plan,
+                (analysis.expected(), analysis.sampling_wish()),
+                &mut *shown,
+            )?;
             analysis.add_samples(sampled);
         }
         Ok(())

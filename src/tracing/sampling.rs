@@ -2,16 +2,19 @@
 
 use super::TracePlan;
 use super::runs::{entry, experiment};
-use crate::analysis::runs::{ExpectedCost, Sampled};
+use crate::analysis::runs::{ExpectedCost, Sampled, SamplingWish};
 use crate::bench::schedule::MIN_BESIDE;
-use crate::bench::{Aim, BothKinds, Campaign, ExperimentError, Progress, RunLimit};
+use crate::bench::{Aim, BothKinds, Campaign, ExperimentError, Measured, Progress, RunLimit};
 use firstbyte_measure::launch::Command;
-use firstbyte_measure::sampler::{Sampler, SamplerError};
+use firstbyte_measure::sampler::{Sampler, SamplerError, StopSampler, Stream};
+use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::units::Nanos;
 use std::time::{Duration, SystemTime};
 
 /// By default no more sampled runs than fit into this time, with the untraced ones beside them.
 const SAMPLING_TIMEOUT: Duration = Duration::from_secs(1);
+/// A stop costs more than a sample, so there are fewer in each run.
+const STOPPING_TIMEOUT: Duration = Duration::from_secs(2);
 const MIN_RUNS: u32 = 2;
 const MAX_RUNS: u32 = 1000;
 
@@ -24,33 +27,105 @@ const MAX_PERIOD: Nanos = Nanos(1_000_000);
 pub(super) fn sample(
     command: Command,
     plan: &TracePlan,
-    expected: ExpectedCost,
+    (expected, wish): (ExpectedCost, SamplingWish),
     progress: &mut dyn Progress,
 ) -> Result<Result<Sampled, SamplerError>, ExperimentError> {
-    let shortest_period = match Sampler::shortest_period() {
+    let unstopped = match wish {
+        SamplingWish::Native => None,
+        SamplingWish::Unstopped(reason) => Some(reason.to_owned()),
+        SamplingWish::Language => match by_stops(command.clone(), plan, expected, progress)? {
+            Ok(sampled) => return Ok(Ok(sampled)),
+            Err(reason) => Some(reason),
+        },
+    };
+
+    let shortest = match Sampler::shortest_period() {
         Ok(period) => period,
         Err(error) => return Ok(Err(error)),
     };
+    let course = Course::new(plan, expected, shortest, SAMPLING_TIMEOUT);
+    let mut sampler = Sampler::new(course.period, plan.seed);
+    let measured = course.measured(command, plan, &mut sampler, progress)?;
+    Ok(Ok(Sampled { unstopped, ..course.sampled(&measured, sampler.take()) }))
+}
 
-    let overhead = plan.overhead && plan.count.unwrap_or_else(|| fitting(expected, 2.0)) >= MIN_BESIDE;
-    let (runs, period) = runs_and_period(plan.count, overhead, expected, shortest_period);
-    let since = SystemTime::now();
-    let mut sampler = Sampler::new(period, plan.seed);
-    let limit = plan.count.map_or(RunLimit::RunsWithin(runs, SAMPLING_TIMEOUT), RunLimit::Runs);
-    // without it there are no untraced runs
-    let warmup = u32::from(overhead);
-    let campaign = Campaign { aim: Aim::Sample, limit, warmup, seed: plan.seed, overhead };
+/// The same with a sampler that stops the program to read the frames of its interpreter. The inner error: why that cannot
+/// be done, a clause.
+fn by_stops(
+    command: Command,
+    plan: &TracePlan,
+    expected: ExpectedCost,
+    progress: &mut dyn Progress,
+) -> Result<Result<Sampled, String>, ExperimentError> {
+    let shortest = match StopSampler::shortest_period() {
+        Ok(period) => period,
+        Err(error) => return Ok(Err(error.to_string().replace("\nhelp: ", "; this may allow it: "))),
+    };
+    let course = Course::new(plan, expected, shortest, STOPPING_TIMEOUT);
+    let mut sampler = StopSampler::new(course.period, plan.seed);
+    let measured = course.measured(command, plan, &mut sampler, progress)?;
 
-    let measured = experiment(vec![entry(command, plan)?], campaign).run(&mut sampler, progress)?;
-    let blocks = measured.series.iter().flat_map(|series| BothKinds::medians(&series.blocks())).collect();
-    Ok(Ok(Sampled { streams: sampler.take(), blocks, since, executions: measured.executions }))
+    let streams = sampler.take();
+    let stops: usize = streams.iter().map(Stream::samples).sum();
+    Ok(match missing(&measured, stops, course.period) {
+        Some(reason) => Err(reason),
+        None => Ok(course.sampled(&measured, streams)),
+    })
+}
+
+/// Fewer expected stops say nothing about those that are missing.
+const FEW_STOPS: f64 = 20.0;
+
+/// A thread that blocks SIGTRAP is not stopped.
+fn missing(measured: &Measured, stops: usize, period: Nanos) -> Option<String> {
+    let runs = measured.series.iter().flat_map(|series| &series.samples);
+    let user: f64 = runs.map(|run| run.user.as_f64()).sum();
+    let wanted = user / period.as_f64();
+    (wanted >= FEW_STOPS && (stops as f64) < wanted / 2.0)
+        .then(|| format!("it stopped {stops} times instead of about {wanted:.0}, as if it blocked SIGTRAP"))
+}
+
+/// How a command's sampled runs are made.
+struct Course {
+    campaign: Campaign,
+    period: Nanos,
+    /// Before the first run.
+    since: SystemTime,
+}
+
+impl Course {
+    fn new(plan: &TracePlan, expected: ExpectedCost, shortest: Nanos, time: Duration) -> Course {
+        let beside = plan.count.unwrap_or_else(|| fitting(expected, time, 2.0)) >= MIN_BESIDE;
+        let overhead = plan.overhead && beside;
+        let (runs, period) = runs_and_period(plan.count, overhead, expected, (shortest, time));
+        let limit = plan.count.map_or(RunLimit::RunsWithin(runs, time), RunLimit::Runs);
+        // without it there are no untraced runs
+        let warmup = u32::from(overhead);
+        let campaign = Campaign { aim: Aim::Sample, limit, warmup, seed: plan.seed, overhead };
+        Course { campaign, period, since: SystemTime::now() }
+    }
+
+    fn measured(
+        &self,
+        command: Command,
+        plan: &TracePlan,
+        sampler: &mut dyn Tracer,
+        progress: &mut dyn Progress,
+    ) -> Result<Measured, ExperimentError> {
+        experiment(vec![entry(command, plan)?], self.campaign).run(sampler, progress)
+    }
+
+    fn sampled(&self, measured: &Measured, streams: Vec<Stream>) -> Sampled {
+        let blocks = measured.series.iter().flat_map(|series| BothKinds::medians(&series.blocks())).collect();
+        Sampled { streams, blocks, since: self.since, executions: measured.executions, unstopped: None }
+    }
 }
 
 /// How many runs fit into the time, each with `beside` runs in all.
-fn fitting(expected: ExpectedCost, beside: f64) -> u32 {
+fn fitting(expected: ExpectedCost, time: Duration, beside: f64) -> u32 {
     let each = expected.wall.max(1.0) * beside;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited to a thousand")]
-    let fitting = (SAMPLING_TIMEOUT.as_secs_f64() * 1e9 / each).min(f64::from(MAX_RUNS)) as u32;
+    let fitting = (time.as_secs_f64() * 1e9 / each).min(f64::from(MAX_RUNS)) as u32;
     fitting
 }
 
@@ -59,9 +134,9 @@ fn runs_and_period(
     count: Option<u32>,
     overhead: bool,
     expected: ExpectedCost,
-    shortest: Nanos,
+    (shortest, time): (Nanos, Duration),
 ) -> (u32, Nanos) {
-    let fitting = fitting(expected, if overhead { 2.0 } else { 1.0 });
+    let fitting = fitting(expected, time, if overhead { 2.0 } else { 1.0 });
     let runs = count.unwrap_or(fitting.max(MIN_RUNS));
     let wanted = Nanos::rounded(f64::from(runs) * expected.user / ENOUGH_SAMPLES);
     (runs, wanted.min(MAX_PERIOD).max(shortest))
@@ -77,17 +152,23 @@ mod tests {
     fn short_programs_run_often_and_long_ones_are_sampled_seldom() {
         let plan = |user_ms: f64, wall_ms: f64| {
             let expected = ExpectedCost { user: user_ms * 1e6, wall: wall_ms * 1e6 };
-            runs_and_period(None, true, expected, MIN_PERIOD)
+            runs_and_period(None, true, expected, (MIN_PERIOD, SAMPLING_TIMEOUT))
         };
         assert_eq!(plan(0.1, 0.5), (1000, MIN_PERIOD));
         assert_eq!(plan(30.0, 50.0), (10, Nanos(136_364)));
         assert_eq!(plan(4000.0, 5000.0), (MIN_RUNS, MAX_PERIOD));
         assert_eq!(plan(0.0, 0.0), (1000, MIN_PERIOD));
         assert_eq!(
-            runs_and_period(Some(1), false, ExpectedCost { user: 3e9, wall: 3e9 }, MIN_PERIOD),
+            runs_and_period(
+                Some(1),
+                false,
+                ExpectedCost { user: 3e9, wall: 3e9 },
+                (MIN_PERIOD, SAMPLING_TIMEOUT)
+            ),
             (1, MAX_PERIOD)
         );
         let on_slow_timers = ExpectedCost { user: 30e6, wall: 50e6 };
-        assert_eq!(runs_and_period(None, true, on_slow_timers, Nanos(500_000)), (10, Nanos(500_000)));
+        let slow = (Nanos(500_000), SAMPLING_TIMEOUT);
+        assert_eq!(runs_and_period(None, true, on_slow_timers, slow), (10, Nanos(500_000)));
     }
 }

@@ -29,6 +29,7 @@ mod environment;
 mod escapes;
 mod file_systems;
 mod floor;
+mod frames;
 mod fuzz;
 mod guide;
 mod hostile;

@@ -1,8 +1,9 @@
 //! Findings about user code, by its samples.
 
+use super::language_rules::own_functions;
 use super::{Evidence, Finding, loading_rules, noteworthy};
 use crate::analysis::loads::{EXECUTABLE, Load};
-use crate::analysis::profile::{Function, GENERATED, Node};
+use crate::analysis::profile::{COLLECTORS, Function, GENERATED, Node};
 use crate::analysis::user_code::is_loader;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -23,10 +24,19 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
         "all user code"
     };
     let text = format!(
-        "The function `{name}` of `{}` takes the most time of {of}, by samples. `--export-folded` shows who calls it.",
-        function.frame.file()
+        "The function `{name}` of `{}` takes the most time of {of}, by samples{}. `--export-folded` shows who calls it.",
+        function.frame.place(),
+        lines(function)
     );
     Some(Finding::new("hottest-function", Nanos(0), text).about(name).sampled(function.self_time))
+}
+
+/// The line that has most of the function's time, where that is known.
+fn lines(function: &Function) -> String {
+    let all: f64 = function.lines.iter().map(|line| line.time).sum();
+    let most = function.lines.iter().max_by(|a, b| a.time.total_cmp(&b.time));
+    let most = most.filter(|line| line.time >= MAX_SHARE * all);
+    most.map_or(String::new(), |line| format!(", most of it on line {}", line.line))
 }
 
 /// Functions in which an interpreter executes its programs, whatever these do.
@@ -100,6 +110,15 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
         return None;
     }
 
+    let name = program.frame.file();
+    if let Some((dearest, functions)) = own_functions(nodes, root) {
+        let text = format!(
+            "The program's own code: `{name}` computes {cost}, by samples with all that it calls: {functions}. \
+             `--export-folded` shows all functions."
+        );
+        return Some(Finding::new("user-code", cost, text).about(&dearest));
+    }
+
     let parts = parts(nodes, root);
     let native = native_part(nodes, root);
     let of_it = native.as_ref().map_or(String::new(), |(name, time)| format!(" (of it `{name}` {time})"));
@@ -107,7 +126,6 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
         format!("{name} {time}{}", if name == INTERPRETED { &of_it } else { "" })
     };
     let shown: Vec<String> = parts.iter().take(4).map(shown_part).collect();
-    let name = program.frame.file();
     let divided = if shown.is_empty() {
         "; most of its functions have no names".to_owned()
     } else {
@@ -149,7 +167,7 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
         let (time, name) = (nodes[index].time, nodes[index].frame.function.as_deref());
         let inside: f64 = called[index].iter().map(|inner| nodes[*inner].time).sum();
         let interprets = name.is_some_and(interprets);
-        let is_entry = name.is_none_or(is_entry);
+        let is_entry = nodes[index].frame.source.is_none() && name.is_none_or(is_entry);
         // other findings have the loader's time, but not that of the initialisers that it calls
         let is_loader = is_loader(&nodes[index].frame.module);
         if index == root
@@ -163,7 +181,9 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
                 *times.entry(format!("`{name}` itself")).or_default() += time - inside;
             }
         } else if let Some(name) = name {
-            let shown = if interprets { INTERPRETED.to_owned() } else { format!("`{name}`") };
+            let place = nodes[index].frame.source.as_ref().map(|_| nodes[index].frame.place());
+            let place = place.map_or(String::new(), |place| format!(" ({place})"));
+            let shown = if interprets { INTERPRETED.to_owned() } else { format!("`{name}`{place}") };
             *times.entry(shown).or_default() += time;
         }
     }
@@ -206,9 +226,6 @@ fn native_part(nodes: &[Node], root: usize) -> Option<(String, Nanos)> {
         times.into_iter().max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
     (time >= NATIVE * nodes[root].time).then(|| (name.to_owned(), Nanos::rounded(time)))
 }
-
-/// Functions that collect garbage, as their runtimes name them.
-const COLLECTORS: [&str; 4] = ["gc_collect_main", "gc_start", "runtime.gcStart", "GC_collect_or_expand"];
 
 /// Garbage collection while the program starts or ends.
 pub(super) fn garbage_collection(run: &Evidence) -> Option<Finding> {

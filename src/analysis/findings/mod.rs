@@ -6,6 +6,7 @@
 mod code_rules;
 mod fewer_calls;
 mod file_rules;
+mod language_rules;
 mod linking_rules;
 mod loading_rules;
 mod module_rules;

@@ -40,6 +40,12 @@ pub(in crate::analysis) fn runtimes(account: &Account, binaries: &FileBinaries) 
     found.into_iter().filter(|(_, programs)| *programs == 1).map(|(runtime, _)| runtime).collect()
 }
 
+/// Whether `CPython` executes a program in it. Its frames can be read.
+pub(in crate::analysis) fn executes_python(account: &Account) -> bool {
+    let mut execs = account.processes.iter().flat_map(|process| &process.execs);
+    execs.any(|exec| exec.executed.rsplit('/').next().is_some_and(|name| name.starts_with("python")))
+}
+
 fn runtime(path: &str, binaries: &FileBinaries) -> Option<AskedRuntime> {
     let name = path.rsplit('/').next().unwrap_or_default();
     // python3.11, ruby3.1, perl5.36.0

@@ -1,6 +1,6 @@
 //! Exact times of user code, divided by the shares of the samples.
 
-use super::{Frame, Profile, Task, Weighed};
+use super::{Frame, Profile, Stack, Task, Weighed};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -37,6 +37,15 @@ pub struct Function {
     pub total: Estimate,
     /// Samples that have it somewhere in their stack.
     pub samples: u64,
+    /// Of a language frame: the lines that take the longest, in their order, with the native code that they call.
+    pub lines: Vec<LineTime>,
+}
+
+/// The time of one line while no other language frame was further inside, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LineTime {
+    pub line: u32,
+    pub time: f64,
 }
 
 /// The time of one file's code.
@@ -99,7 +108,7 @@ struct Counted {
 /// One task's stacks, and what a sample stands for.
 struct Part<'p> {
     program: Arc<str>,
-    stacks: Vec<(&'p Vec<usize>, Weighed)>,
+    stacks: Vec<(&'p Stack, Weighed)>,
     all: Weighed,
     time: f64,
 }
@@ -112,6 +121,7 @@ impl Divided {
             parts.into_iter().partition(|part| part.all.samples >= TOO_FEW);
 
         let (self_time, with_callees, modules) = counted(&sampled, profile);
+        let mut lines = lines(&sampled, profile);
         let mut functions: Vec<Function> = with_callees
             .into_iter()
             .map(|(frame, counted)| Function {
@@ -119,6 +129,7 @@ impl Divided {
                 self_time: self_time.get(&frame).map_or(Estimate::default(), Counted::estimate),
                 total: counted.estimate(),
                 samples: counted.samples,
+                lines: lines.remove(&frame).map(dearest).unwrap_or_default(),
             })
             .collect();
         functions.sort_by(|a, b| {
@@ -151,12 +162,12 @@ impl Divided {
 
 impl<'p> Part<'p> {
     fn of(user: &UserTime, profile: &'p Profile) -> Part<'p> {
-        let of = |wanted: &dyn Fn(&Task) -> bool| -> Vec<(&'p Vec<usize>, Weighed)> {
+        let of = |wanted: &dyn Fn(&Task) -> bool| -> Vec<(&'p Stack, Weighed)> {
             let stacks =
                 profile.stacks.iter().filter(|(task, _)| wanted(task)).flat_map(|(_, stacks)| stacks);
             stacks.map(|(stack, weighed)| (stack, *weighed)).collect()
         };
-        let enough = |stacks: &Vec<(&Vec<usize>, Weighed)>| sum(stacks).samples >= MIN_SAMPLES;
+        let enough = |stacks: &Vec<(&Stack, Weighed)>| sum(stacks).samples >= MIN_SAMPLES;
 
         let program = &user.task.program;
         let same = Some(of(&|task| *task == user.task)).filter(enough);
@@ -180,7 +191,7 @@ impl<'p> Part<'p> {
     }
 }
 
-fn sum(stacks: &[(&Vec<usize>, Weighed)]) -> Weighed {
+fn sum(stacks: &[(&Stack, Weighed)]) -> Weighed {
     let mut all = Weighed::default();
     for (_, weighed) in stacks {
         all.add(*weighed);
@@ -217,10 +228,10 @@ fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap
         let mut in_module = BTreeMap::<&Arc<str>, Weighed>::new();
         for (stack, weighed) in &part.stacks {
             // a function that calls itself is in a stack more than once
-            for frame in stack.iter().collect::<BTreeSet<_>>() {
+            for frame in stack.frames.iter().collect::<BTreeSet<_>>() {
                 in_total.entry(*frame).or_default().add(*weighed);
             }
-            if let Some(innermost) = stack.first() {
+            if let Some(innermost) = stack.frames.first() {
                 in_own.entry(*innermost).or_default().add(*weighed);
                 in_module.entry(&profile.frames[*innermost].module).or_default().add(*weighed);
             }
@@ -238,6 +249,33 @@ fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap
     (self_time, total, modules)
 }
 
+/// More lines of a function are not listed.
+const LINES: usize = 10;
+
+/// The time of each line of the innermost language frames, by the frames' numbers.
+fn lines(parts: &[Part<'_>], profile: &Profile) -> HashMap<usize, BTreeMap<u32, f64>> {
+    let mut lines = HashMap::<usize, BTreeMap<u32, f64>>::new();
+    for part in parts {
+        let each = part.time / part.all.weight;
+        for (stack, weighed) in &part.stacks {
+            let is_language = |frame: &&usize| profile.frames[**frame].source.is_some();
+            if let (Some(frame), Some(line)) = (stack.frames.iter().find(is_language), stack.line) {
+                let time = lines.entry(*frame).or_default().entry(line).or_default();
+                *time += each * weighed.weight;
+            }
+        }
+    }
+    lines
+}
+
+fn dearest(lines: BTreeMap<u32, f64>) -> Vec<LineTime> {
+    let mut all: Vec<LineTime> = lines.into_iter().map(|(line, time)| LineTime { line, time }).collect();
+    all.sort_by(|a, b| b.time.total_cmp(&a.time));
+    all.truncate(LINES);
+    all.sort_by_key(|line| line.line);
+    all
+}
+
 /// A node in the making: the time, and the nodes that it called, by their frames.
 #[derive(Default)]
 struct Growing {
@@ -250,12 +288,12 @@ fn nodes(parts: &[Part<'_>], profile: &Profile, least: f64) -> Vec<Node> {
     for part in parts {
         let each = part.time / part.all.weight;
         let name = part.program.rsplit('/').next().unwrap_or_default();
-        let program = Frame { module: Arc::clone(&part.program), function: Some(name.into()) };
+        let program = Frame::native(Arc::clone(&part.program), Some(name.into()));
         let program = root.called.entry(program).or_default();
         program.time += part.time;
         for (stack, weighed) in &part.stacks {
             let mut at = &mut *program;
-            for frame in stack.iter().rev() {
+            for frame in stack.frames.iter().rev() {
                 at = at.called.entry(profile.frames[*frame].clone()).or_default();
                 at.time += each * weighed.weight;
             }
@@ -287,7 +325,7 @@ mod tests {
     }
 
     fn stack(functions: &[&str]) -> Vec<Frame> {
-        let frame = |name: &&str| Frame { module: "/m".into(), function: Some((*name).into()) };
+        let frame = |name: &&str| Frame::native("/m", Some((*name).into()));
         functions.iter().map(frame).collect()
     }
 

@@ -26,7 +26,10 @@ pub fn binary(bytes: &[u8]) {
     let stack = &bytes[bytes.len().saturating_sub(512)..];
     let ip = BIAS.wrapping_add(parsed.layout.entry);
     let registers = Registers { ip, sp: 0x7fff_0000_0000, fp: 0x7fff_0000_0040, lr: ip };
-    rules.callers(&StackSample { registers, narrow: false, stack: stack.into() }, &mut Known::default());
+    rules.callers(
+        &StackSample { registers, narrow: false, stack: stack.into(), language: None },
+        &mut Known::default(),
+    );
 }
 
 /// Reads a map of generated code and looks up every address that it names.

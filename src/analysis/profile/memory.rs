@@ -59,15 +59,13 @@ impl Memory {
         let found = found.filter(|(from, mapping)| address - **from < mapping.length);
         match found {
             Some((from, mapping)) if mapping.path.starts_with('/') && !mapping.path.starts_with("//") => {
-                Frame {
-                    module: mapping.path.as_str().into(),
-                    function: binaries.function(&mapping.path, (address - from).wrapping_add(mapping.offset)),
-                }
+                let offset = (address - from).wrapping_add(mapping.offset);
+                Frame::native(mapping.path.as_str(), binaries.function(&mapping.path, offset))
             }
-            Some((_, mapping)) if mapping.path == "[vdso]" => Frame { module: "vdso".into(), function: None },
+            Some((_, mapping)) if mapping.path == "[vdso]" => Frame::native("vdso", None),
             // the system-call page that old programs use
-            None if address >= 0xffff_ffff_ff60_0000 => Frame { module: "vsyscall".into(), function: None },
-            _ => Frame { module: GENERATED.into(), function: generated.function(address) },
+            None if address >= 0xffff_ffff_ff60_0000 => Frame::native("vsyscall", None),
+            _ => Frame::native(GENERATED, generated.function(address)),
         }
     }
 }

@@ -6,11 +6,13 @@
 mod divided;
 #[cfg(fuzzing)]
 pub mod fuzzed;
+mod language;
 mod memory;
 mod perf_map;
 mod unwind;
 
-pub use divided::{Divided, Estimate, Function, ModuleTime, Node, UserTime};
+pub use divided::{Divided, Estimate, Function, LineTime, ModuleTime, Node, UserTime};
+pub use language::{COLLECTORS, STANDARD_LIBRARY};
 
 use self::memory::Memory;
 use self::perf_map::PerfMap;
@@ -28,17 +30,53 @@ pub const GENERATED: &str = "generated code";
 /// A function in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frame {
-    /// The path of the file; `vdso` or `generated code` where there is none.
+    /// The path of the file; `vdso` or `generated code` where there is none. Of a language frame, its package, or its source
+    /// file.
     pub module: Arc<str>,
     /// `None`: the file has no symbol for it.
     pub function: Option<Arc<str>>,
+    /// Where a language frame is defined; `None`: it is native code.
+    pub source: Option<SourceLine>,
+}
+
+/// Where a function is defined, in the program's own language.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceLine {
+    pub language: &'static str,
+    /// As its interpreter names it.
+    pub file: Arc<str>,
+    pub line: u32,
 }
 
 impl Frame {
+    /// A function of native code.
+    pub fn native(module: impl Into<Arc<str>>, function: Option<Arc<str>>) -> Frame {
+        Frame { module: module.into(), function, source: None }
+    }
+
     /// The name of the module's file.
     pub fn file(&self) -> &str {
         self.module.rsplit('/').next().unwrap_or_default()
     }
+
+    /// Where a reader finds it: `plugins.py:41`, or the name of the module's file.
+    pub fn place(&self) -> String {
+        match &self.source {
+            Some(SourceLine { file, line, .. }) => {
+                format!("{}:{line}", file.rsplit('/').next().unwrap_or_default())
+            }
+            None => self.file().to_owned(),
+        }
+    }
+}
+
+/// The functions that were running in one sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Stack {
+    /// The innermost one first, by their numbers.
+    frames: Vec<usize>,
+    /// The line that the innermost language frame executed.
+    line: Option<u32>,
 }
 
 /// The tasks of all runs that play the same part: threads of one program that were created in the same order.
@@ -89,8 +127,7 @@ pub struct Profile {
     /// Of the run with the most samples.
     pub example: Vec<TimedStack>,
     frames: Vec<Frame>,
-    /// Stacks with the innermost function first, by the numbers of their frames.
-    stacks: BTreeMap<Task, HashMap<Vec<usize>, Weighed>>,
+    stacks: BTreeMap<Task, HashMap<Stack, Weighed>>,
 }
 
 impl Profile {
@@ -108,27 +145,33 @@ impl Profile {
             let mut reader = Reader::new(stream.root, binaries, since, &mut known);
             let zero = stream.records.first().map(|record| record.at).unwrap_or_default();
             for record in &stream.records {
-                let Some((task, stack)) = reader.read(record) else { continue };
+                let Some((task, stack, line)) = reader.read(record) else { continue };
                 if Some(n) == largest {
                     let (at, pid, tid) = (record.at - zero, record.pid, record.tid);
                     let (program, stack) = (Arc::clone(&task.program), stack.clone());
                     profile.example.push(TimedStack { at, pid, tid, program, stack });
                 }
                 let sample = Weighed { samples: 1, weight: stream.period.as_f64().max(1.0) };
-                profile.add(task, stack, sample, &mut numbers);
+                profile.add(task, (stack, line), sample, &mut numbers);
             }
         }
         profile
     }
 
-    fn add(&mut self, task: Task, stack: Vec<Frame>, weighed: Weighed, numbers: &mut HashMap<Frame, usize>) {
+    fn add(
+        &mut self,
+        task: Task,
+        (frames, line): (Vec<Frame>, Option<u32>),
+        weighed: Weighed,
+        numbers: &mut HashMap<Frame, usize>,
+    ) {
         let number = |frame: Frame| {
             *numbers.entry(frame).or_insert_with_key(|frame| {
                 self.frames.push(frame.clone());
                 self.frames.len() - 1
             })
         };
-        let stack: Vec<usize> = stack.into_iter().map(number).collect();
+        let stack = Stack { frames: frames.into_iter().map(number).collect(), line };
         self.samples += weighed.samples;
         self.stacks.entry(task).or_default().entry(stack).or_default().add(weighed);
     }
@@ -138,7 +181,7 @@ impl Profile {
         let (mut profile, mut numbers) = (Profile { runs: 1, ..Profile::default() }, HashMap::new());
         for (task, stack, count) in stacks {
             let weighed = Weighed { samples: count, weight: count as f64 };
-            profile.add(task, stack, weighed, &mut numbers);
+            profile.add(task, (stack, None), weighed, &mut numbers);
         }
         profile
     }
@@ -174,8 +217,8 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// The task and the stack of a sample.
-    fn read(&mut self, record: &Record) -> Option<(Task, Vec<Frame>)> {
+    /// The task and the stack of a sample, and the line of its innermost language frame.
+    fn read(&mut self, record: &Record) -> Option<(Task, Vec<Frame>, Option<u32>)> {
         let Record { pid, tid, event, .. } = record;
         match event {
             TaskEvent::Mapped(mapping) => {
@@ -201,8 +244,14 @@ impl<'r> Reader<'r> {
                 let generated =
                     self.generated.entry(*pid).or_insert_with(|| PerfMap::of_process(*pid, since));
                 let stack = memory.stack(sample, self.known, self.binaries, generated);
+                let (stack, line) = match &sample.language {
+                    Some(own) => {
+                        (language::merged(stack, own), own.frames.first().and_then(|frame| frame.line))
+                    }
+                    None => (stack, None),
+                };
                 let thread = if tid == pid { 0 } else { self.threads.get(tid).copied().unwrap_or(1) };
-                return Some((Task { program: Arc::clone(&memory.program), thread }, stack));
+                return Some((Task { program: Arc::clone(&memory.program), thread }, stack, line));
             }
         }
         None
@@ -228,7 +277,7 @@ mod tests {
 
     fn sample() -> TaskEvent {
         let registers = Registers { ip: 0x1800, ..Registers::default() };
-        TaskEvent::Sample(StackSample { registers, narrow: true, stack: [].into() })
+        TaskEvent::Sample(StackSample { registers, narrow: true, ..StackSample::default() })
     }
 
     /// The tasks and the files of a run's samples, and how many samples each has.
@@ -240,7 +289,12 @@ mod tests {
             .into_iter()
             .flat_map(|(task, stacks)| stacks.into_iter().map(move |(stack, it)| (task.clone(), stack, it)))
             .map(|(task, stack, n)| {
-                (task.program.to_string(), task.thread, profile.frames[stack[0]].file().to_owned(), n.samples)
+                (
+                    task.program.to_string(),
+                    task.thread,
+                    profile.frames[stack.frames[0]].file().to_owned(),
+                    n.samples,
+                )
             })
             .collect();
         all.sort();

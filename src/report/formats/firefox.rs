@@ -77,7 +77,7 @@ fn add_sampled_run(profile: &mut Profile, code: &UserCode, category: CategoryHan
             .rev()
             .map(|frame| {
                 let name = frame.function.as_deref().unwrap_or("without a symbol");
-                let label = profile.intern_string(&format!("{name} ({})", frame.file()));
+                let label = profile.intern_string(&format!("{name} ({})", frame.place()));
                 FrameInfo {
                     frame: Frame::Label(label),
                     category_pair: category.into(),

@@ -29,7 +29,11 @@ pub fn render(document: &TraceDocument) -> String {
 
 /// The format separates by semicolons and line ends.
 fn label(call: &TraceCall) -> String {
-    let label = call.function.clone().unwrap_or_else(|| format!("[{}]", call.module));
+    let label = match (&call.function, call.source.place()) {
+        (Some(name), Some(place)) => format!("{name} ({place})"),
+        (Some(name), None) => name.clone(),
+        (None, _) => format!("[{}]", call.module),
+    };
     label.replace(';', ":").replace(['\n', '\r'], " ")
 }
 
@@ -44,8 +48,9 @@ mod tests {
             {"caller": null, "module": "p", "function": "p", "ns": 10},
             {"caller": 0, "module": "p", "function": "main", "ns": 10},
             {"caller": 1, "module": "p", "function": "a;b", "ns": 7},
-            {"caller": 1, "module": "libx.so", "ns": 2}]}]}"#;
+            {"caller": 1, "module": "a.py", "function": "f", "language": "Python", "file": "/a.py", "line": 3, "ns": 1},
+            {"caller": 1, "module": "libx.so", "ns": 1}]}]}"#;
         let document: TraceDocument = serde_json::from_str(json).unwrap();
-        assert_eq!(render(&document), "p;main 1\np;main;a:b 7\np;main;[libx.so] 2\n");
+        assert_eq!(render(&document), "p;main 1\np;main;a:b 7\np;main;f (a.py:3) 1\np;main;[libx.so] 1\n");
     }
 }

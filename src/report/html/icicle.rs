@@ -38,7 +38,10 @@ pub(crate) fn calls(traced: &TraceProgram) -> Option<PageBlock> {
             .iter()
             .map(|call| visible(call.function.as_deref().unwrap_or("without a symbol")))
             .collect(),
-        files: all.iter().map(|call| visible(&call.module)).collect(),
+        files: all
+            .iter()
+            .map(|call| visible(&call.source.place().unwrap_or_else(|| call.module.clone())))
+            .collect(),
         times: all.iter().map(|call| call.ns.round()).collect(),
     })
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn node(caller: Option<usize>, module: &str, function: Option<&str>, time: f64) -> Node {
-    Node { caller, frame: Frame { module: module.into(), function: function.map(Into::into) }, time }
+    Node { caller, frame: Frame::native(module, function.map(Into::into)), time }
 }
 
 #[test]
@@ -46,12 +46,13 @@ fn user_code_is_named_where_its_calls_divide_it() {
 
 #[test]
 fn the_file_whose_functions_have_no_names_is_named() {
-    let frame = |module: &str| Frame { module: module.into(), function: None };
+    let frame = |module: &str| Frame::native(module, None);
     let function = |time: f64| Function {
         frame: frame("/lib/libjq.so.1"),
         self_time: Estimate { time, low: time - 1.0, high: time + 1.0 },
         total: Estimate { time, low: time - 1.0, high: time + 1.0 },
         samples: 9,
+        lines: vec![],
     };
     let text = |time| {
         let nodes = vec![node(None, "/bin/jq", None, 800_000.0)];

@@ -26,8 +26,8 @@ fn libraries_of_which_no_code_runs_are_unused_unless_samples_show_it() {
     let files = [("used", false), ("idle", true), ("sampled", true)];
     let files = files.map(|(name, is_idle)| linked(&format!("/lib/lib{name}.so"), 500, is_idle));
     let self_time = Estimate { time: 1_000.0, low: 1_000.0, high: 1_000.0 };
-    let frame = Frame { module: "/lib/libsampled.so".into(), function: None };
-    let functions = vec![Function { frame, self_time, total: self_time, samples: 1 }];
+    let frame = Frame::native("/lib/libsampled.so", None);
+    let functions = vec![Function { frame, self_time, total: self_time, samples: 1, lines: vec![] }];
     let user_code = UserCode { divided: Divided { functions, ..Divided::default() }, ..UserCode::default() };
     let summary = Summary {
         loads: loads.to_vec(),

@@ -64,7 +64,7 @@ fn functions(code: &UserCode, total: f64) -> Vec<&Function> {
 }
 
 fn name(function: &Function) -> String {
-    let file = visible(function.frame.file());
+    let file = visible(&function.frame.place());
     match &function.frame.function {
         Some(name) => format!("{} ({file})", visible(name)),
         None => format!("{file}, without a symbol"),

@@ -1,0 +1,134 @@
+//! Functions, files and lines of interpreted programs in `firstbyte trace`.
+
+use super::support::{as_nobody, of_nobody, skipped, write_executable};
+use super::trace::{result, traced};
+use serde_json::Value;
+use std::fs;
+
+const PYTHON: &str = "/usr/bin/python3";
+
+const BURN: &str = "\
+def heavy(times):
+    total = 0
+    for i in range(7 * times):
+        total += i * i
+    return total
+
+def light(times):
+    total = 0
+    for i in range(3 * times):
+        total += i * i
+    return total
+
+def work(rounds):
+    for _ in range(rounds):
+        heavy(2000)
+        light(2000)
+";
+
+/// Each function's name with its row. Names of the interpreter's own start are not unique.
+fn row<'r>(result: &'r Value, name: &str) -> &'r Value {
+    let all = result["user_functions"].as_array().unwrap();
+    let found = all.iter().find(|it| it["function"] == name && it["language"] == "Python");
+    found.unwrap_or_else(|| panic!("no `{name}` in {all:#?}"))
+}
+
+/// `None`: this machine cannot stop programs for samples.
+fn sampled(words: &[&str]) -> Option<Value> {
+    let result = result(words).filter(|result| !result["sampling"].is_null());
+    if result.is_none() {
+        skipped("this machine does not trace or sample");
+    }
+    result
+}
+
+#[test]
+fn functions_of_python_have_their_file_their_lines_and_their_share() {
+    if !std::path::Path::new(PYTHON).exists() || !cfg!(target_arch = "x86_64") {
+        return skipped("no Python of the distribution whose frames are read here");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [burn, app, shim] = ["burn.py", "app.py", "shim"].map(|name| folder.path().join(name));
+    fs::write(&burn, BURN).unwrap();
+    fs::write(&app, "import burn\nburn.work(100)\nprint('done')\n").unwrap();
+    write_executable(&shim, format!("#!/bin/sh\nexec env {PYTHON} -S {}\n", app.display()), 0o755);
+    let exported = folder.path().join("stacks");
+    let words = ["-r", "6", "--export-folded", exported.to_str().unwrap(), "--", shim.to_str().unwrap()];
+    let Some(result) = sampled(&words) else { return };
+
+    let [heavy, light, work] = ["heavy", "light", "work"].map(|name| row(&result, name));
+    let [of_heavy, of_light] = [heavy, light].map(|it| it["total_ns"].as_f64().unwrap());
+    let samples = heavy["samples"].as_f64().unwrap() + light["samples"].as_f64().unwrap();
+    let share = of_heavy / (of_heavy + of_light);
+    let allowed = 3.3 * (0.21 / samples).sqrt() + 0.03;
+    assert!((share - 0.7).abs() <= allowed, "{share} of {samples} samples");
+
+    assert_eq!(
+        (&heavy["file"], &heavy["module"]),
+        (&burn.to_str().unwrap().into(), &burn.to_str().unwrap().into())
+    );
+    assert_eq!([heavy, light, work].map(|it| it["line"].as_u64().unwrap()), [1, 7, 13]);
+    let lines = heavy["lines"].as_array().unwrap();
+    assert!(lines.iter().all(|line| [2, 3, 4].contains(&line["line"].as_u64().unwrap())), "{lines:?}");
+    let by_line: f64 = lines.iter().map(|line| line["ns"].as_f64().unwrap()).sum();
+    assert!((by_line - of_heavy).abs() < 1e-6 * of_heavy, "{by_line} of {of_heavy}");
+
+    let stacks = fs::read_to_string(&exported).unwrap();
+    let chain = ";<module> (app.py:1);work (burn.py:13);heavy (burn.py:1)";
+    assert!(stacks.lines().any(|line| line.contains(chain)), "{stacks}");
+    assert!(!stacks.contains("work (burn.py:13);_Py"), "the interpreter's functions are left out: {stacks}");
+    let findings = result["findings"].as_array().unwrap();
+    let own =
+        findings.iter().find(|it| it["rule"] == "user-code").unwrap()["text"].as_str().unwrap().to_owned();
+    assert!(own.contains("`heavy` (burn.py:1) "), "{own}");
+    assert!(own.contains(", called by `work` (burn.py:13)"), "{own}");
+    assert!(result["exit_codes"].as_array().unwrap().iter().all(|code| *code == 0));
+}
+
+/// It would see the signals that stop it.
+#[test]
+fn a_program_that_waits_for_all_signals_is_not_stopped() {
+    if !std::path::Path::new(PYTHON).exists() {
+        return skipped("no Python of the distribution");
+    }
+    let program = "import signal\n\
+                   signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n\
+                   sum(range(3000000))\n\
+                   assert signal.sigtimedwait(range(1, 65), 0) is None and not signal.sigpending()\n";
+    let words = ["--no-overhead", "-r", "2", "--full", "--", PYTHON, "-S", "-c", program];
+    let shown = traced(&words).unwrap_or_default();
+    if shown.is_empty() || shown.contains("The functions of user code are not known") {
+        return skipped("this machine does not sample");
+    }
+    let text = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("it asks for pending signals, and might see those that stop it."), "{text}");
+}
+
+#[test]
+fn an_ordinary_user_gets_functions_of_python_too() {
+    if !std::path::Path::new(PYTHON).exists() || !cfg!(target_arch = "x86_64") {
+        return skipped("no Python of the distribution whose frames are read here");
+    }
+    let Some(folder) = of_nobody() else { return };
+    fs::write(folder.path().join("burn.py"), format!("{BURN}\nwork(100)\n")).unwrap();
+    let words = [
+        "./firstbyte",
+        "trace",
+        "--no-overhead",
+        "-r",
+        "3",
+        "--export-json",
+        "-",
+        "--",
+        PYTHON,
+        "-S",
+        "burn.py",
+    ];
+    let output = as_nobody(folder.path(), &words).output().unwrap();
+    let result =
+        serde_json::from_slice::<Value>(&output.stdout).map(|document| document["results"][0].clone());
+    match result.ok().filter(|result| !result["sampling"].is_null()) {
+        Some(result) => assert_eq!(row(&result, "heavy")["line"], 1),
+        None => skipped("that user may not sample"),
+    }
+}

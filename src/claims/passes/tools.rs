@@ -164,11 +164,16 @@ fn output(command: &mut Command) -> Result<String, Lack> {
     let done = command.output().map_err(Lack::of)?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr);
-        let last = said.lines().last().unwrap_or_default();
         let name = command.get_program().to_string_lossy().into_owned();
-        return Err(Lack::because(format!("`{name}` failed: {last}")));
+        return Err(Lack::because(format!("`{name}` failed: {}", cause(&said))));
     }
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// The line that says why a tool failed: perf begins it with `Error:` and goes on with hints. Else the last line.
+fn cause(said: &str) -> &str {
+    let named = said.lines().find_map(|line| line.strip_prefix("Error:"));
+    named.or(said.lines().last()).unwrap_or_default().trim()
 }
 
 /// Nanoseconds from the first line about execve to the first line about a write: `1234.567890 execve(…` with a process
@@ -190,6 +195,14 @@ fn time(line: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cause_of_a_failure_is_the_line_that_names_it() {
+        let perf = "event syntax error: 'x'\n\nError:\tNo permissions to read /sys/x\nHint:\tTry this\n  -e <event>\n";
+        assert_eq!(cause(perf), "No permissions to read /sys/x");
+        assert_eq!(cause("strace: exec: no such file\n"), "strace: exec: no such file");
+        assert_eq!(cause(""), "");
+    }
 
     #[test]
     fn the_time_is_read_from_what_both_tools_print() {

@@ -40,6 +40,7 @@ pub mod processor_time;
 pub mod profile;
 mod reading;
 pub mod recorded;
+mod regions;
 pub mod runs;
 mod searches;
 pub mod step;

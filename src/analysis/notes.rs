@@ -1,6 +1,7 @@
 //! What a reader must know before believing an account: sentences for the text below it.
 
 use super::findings;
+use super::regions;
 use super::summary::Summary;
 use super::trace_analysis::TraceAnalysis;
 use crate::document::bench::{ColdMethod, ColdRuns, MIN_BLOCKS, Severity, Warning};
@@ -31,7 +32,8 @@ impl TraceNotes {
     pub fn of(analysis: &TraceAnalysis, command: String) -> TraceNotes {
         let tracer = &analysis.tracer;
         let warnings = warnings(analysis);
-        let mut urgent = ending(analysis);
+        let mut urgent: Vec<String> = analysis.region.iter().map(regions::sentence).collect();
+        urgent.extend(ending(analysis));
         urgent.extend(interruption(analysis));
         urgent.extend(in_words(&warnings, Severity::Serious));
         urgent.extend(findings::busy(&analysis.summary));

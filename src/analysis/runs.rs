@@ -5,6 +5,7 @@ use crate::document::bench::{ColdRuns, Warning};
 use firstbyte_measure::launch::rights::Rights;
 use firstbyte_measure::launch::{ExitStatus, KnownEnvironment, Until};
 use firstbyte_measure::sampler::Stream;
+use firstbyte_measure::timeline::region::Region;
 use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::units::Nanos;
 use std::time::SystemTime;
@@ -54,6 +55,8 @@ pub struct ObservedRuns {
     pub accepted: Accepted,
     /// What ended each run before the program exited.
     pub until: Option<Until>,
+    /// The region whose time is wanted.
+    pub region: Option<Region>,
 }
 
 impl From<Series> for ObservedRuns {

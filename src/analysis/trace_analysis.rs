@@ -5,6 +5,7 @@ use super::correction::{Correction, ObserverCosts};
 use super::findings::{self, Finding};
 use super::libraries;
 use super::loads;
+use super::regions;
 use super::summary::Spread;
 use super::user_code::UserCode;
 use super::user_times::all_user_time;
@@ -13,6 +14,7 @@ use crate::analysis::runs::{Along, ObservedRuns};
 use crate::analysis::runs::{AskedRuntime, Reports};
 use crate::analysis::runs::{ExpectedCost, Sampled, SamplingWish};
 use crate::bench::BothKinds;
+use crate::document::named_span::NamedSpan;
 use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::ExitStatus;
@@ -67,6 +69,8 @@ pub struct TraceAnalysis {
     /// The CPUID instructions of its start, where they matter, or why they could not be counted.
     pub cpuid: Result<Option<Cpuid>, NoCpuidCount>,
     pub costs: Option<ObserverCosts>,
+    /// The region between two texts, or why it is not known; `None`: none was asked for.
+    pub region: Option<Result<NamedSpan, String>>,
     /// How many runs were made to sample it.
     pub sampling_executions: u64,
 }
@@ -88,6 +92,11 @@ impl TraceAnalysis {
             None => account(recording, &binaries, along),
         };
         let accounts: Result<Vec<Account>, _> = observed.recordings.iter().map(explained).collect();
+        // a region may be so short that what is taken off a call by bpf is more than it cost
+        let of_stops = correction.filter(|_| tracer.backend.stops_tracee());
+        let region = regions::region(&observed, |recording| {
+            of_stops.map_or_else(|| recording.clone(), |correction| correction.applied(recording))
+        });
         let accounts = accounts.map_err(|error| error.to_string())?;
         let recorded = correction.map(|_| recorded(&observed.recordings)).transpose();
         let recorded = recorded.map_err(|error: TimelineError| error.to_string())?;
@@ -96,6 +105,7 @@ impl TraceAnalysis {
         let mut analysis = TraceAnalysis::of_accounts(accounts, binaries, observed, tracer).ok_or(none)?;
         analysis.summary.recorded = recorded;
         analysis.costs = costs;
+        analysis.region = region;
         Ok(analysis)
     }
 
@@ -126,6 +136,7 @@ impl TraceAnalysis {
             unsampled,
             reports,
             misread_lines: 0,
+            region: None,
             observed,
             tracer,
             exit,

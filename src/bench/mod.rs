@@ -55,5 +55,5 @@ pub use prepared::{ITERATION, RunHooks};
 pub use processor_time::ProcessorRuns;
 pub use run_plan::{Destination, RunPlan};
 pub use runner::Tracee;
-pub use sample::{BothKinds, Printed, ProcessorTime, Sample, Series, Untraced};
+pub use sample::{BothKinds, Printed, ProcessorTime, RegionTimes, Sample, Series, Untraced};
 pub use schedule::{Aim, RunLimit};

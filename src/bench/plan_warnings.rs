@@ -1,6 +1,7 @@
 //! Warnings about how the way in which programs were run affects the figures.
 
 use super::accepted::Accepted;
+use super::sample::Series;
 use crate::document::bench::{Failed, Warning};
 use crate::document::metrics::{Selection, Source};
 use firstbyte_measure::counters::CountersError;
@@ -51,6 +52,18 @@ pub fn of_metrics(chosen: &Selection) -> Option<Warning> {
             "hyperfine's metric {missing} is not counted: many processors count no more than four events exactly at a time"
         ))
     })
+}
+
+/// The region that was asked for is not known, or only of some runs.
+pub fn of_region(series: &Series) -> Option<Warning> {
+    let wanted = series.region.as_ref().filter(|_| !series.samples.is_empty())?;
+    let why = wanted.why_not.as_deref().or(series.undivided.as_deref().filter(|_| wanted.times.is_empty()));
+    let missing =
+        why.map(str::to_owned).or_else(|| wanted.times.is_empty().then(|| "it was not traced".to_owned()));
+    Some(
+        Warning::serious(format!("the region of --from and --to is not known: {}", missing?))
+            .about(&series.name),
+    )
 }
 
 /// The processor's counters counted nothing.

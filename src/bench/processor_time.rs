@@ -9,6 +9,7 @@ use super::schedule;
 use crate::document::bench::Distribution;
 use crate::document::processor_time::{DIVIDED_BY_TICKS, ProcessorTimes};
 use crate::stats::mean_of;
+use firstbyte_measure::timeline::region::{Region, RegionError};
 use firstbyte_measure::tracer::full::{FullTracer, choose_full};
 use firstbyte_measure::tracer::{BackendChoice, EventCosts, Recording};
 use firstbyte_measure::units::Nanos;
@@ -93,6 +94,8 @@ fn rounds(
     // the first runs after a tracer was attached are slower
     let discarded =
         if wanted.most > 1 { schedule::discarded(Duration::from_nanos(round), programs.len()) } else { 0 };
+    let regions: Vec<Option<Region>> =
+        series.iter().map(|series| Some(series.region.as_ref()?.region.clone())).collect();
     let mut random = fastrand::Rng::with_seed(seed);
     let begun = Instant::now();
 
@@ -104,15 +107,28 @@ fn rounds(
         for program in schedule::round(&programs, &mut random) {
             let run = || {
                 let recording = runner.traced_by(program, tracer)?;
-                Ok(((wanted.explain)(&recording, costs), recording))
+                let region = regions[program].as_ref().map(|region| region.of(&recording));
+                Ok(((wanted.explain)(&recording, costs).map(|time| (time, region)), recording))
             };
             match counted(&series[program], run) {
-                Ok(Some(time)) if round >= discarded => series[program].processor.push((round, time)),
+                Ok(Some((time, region))) if round >= discarded => series[program].add((round, time), region),
                 Ok(Some(_)) => {}
                 Ok(None) => give_up(program, "no account comes of it", series, &mut programs),
                 Err(Uncounted::Interrupted) => return,
                 Err(Uncounted::Because(reason)) => give_up(program, &reason, series, &mut programs),
             }
+        }
+    }
+}
+
+impl Series {
+    /// What a traced run found out.
+    fn add(&mut self, (round, time): (u32, ProcessorTime), region: Option<Result<Nanos, RegionError>>) {
+        self.processor.push((round, time));
+        match (&mut self.region, region) {
+            (Some(times), Some(Ok(time))) => times.times.push((round, time)),
+            (Some(times), Some(Err(error))) => times.why_not = Some(error.to_string()),
+            _ => {}
         }
     }
 }

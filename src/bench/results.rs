@@ -2,13 +2,14 @@
 
 use super::experiment::Measured;
 use super::processor_time::Divided;
-use super::sample::{BothKinds, Printed, Sample, Series};
+use super::sample::{BothKinds, Printed, RegionTimes, Sample, Series};
 use crate::document::bench as document;
 use crate::document::bench::{
     Above, Cache, Distribution, Failed, FloorRatio, Measurement, MedianCounts, Metric, OutputSummary,
     Overhead, PhaseTimes, Ratio, Relative, ShareBelow, Tool,
 };
 use crate::document::conditions::Conditions;
+use crate::document::named_span::NamedSpan;
 use crate::document::processor_time::DIVIDED_BY_TICKS;
 use crate::document::{Document, hyperfine, warnings};
 use crate::stats::{Bootstrap, Statistics, judge, median, median_count, paired};
@@ -157,6 +158,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         cpu: Some(cpu),
         undivided: why_not,
         processor: traced,
+        named_spans: named_spans(series),
         resident: series.resident.clone(),
         cold: series.cold.clone().map(|cold| with_costs(cold, samples)),
         output: series.output.map(output),
@@ -356,24 +358,44 @@ fn shared(series: &Series, other: &Series) -> Vec<(Metric, Vec<f64>, Vec<f64>)> 
         };
         Some((of, times(series)?, times(other)?))
     });
-    both.chain(user_times(series, other)).collect()
+    let user = of_rounds(Metric::User, &user_times(series), &user_times(other));
+    let region = of_rounds(Metric::Region, region_times(series), region_times(other));
+    both.chain(user).chain(region).collect()
 }
 
 fn duration(sample: &Sample, of: Metric) -> Option<f64> {
     match of {
         Metric::FirstByte => sample.first_byte.map(Nanos::as_f64),
         Metric::Total => Some(sample.total.as_f64()),
-        Metric::User => None,
+        Metric::User | Metric::Region => None,
     }
 }
 
-/// User times of the rounds in which both were traced.
-fn user_times(series: &Series, other: &Series) -> Option<(Metric, Vec<f64>, Vec<f64>)> {
-    let theirs: BTreeMap<u32, Nanos> =
-        other.processor.iter().map(|(round, run)| (*round, run.user)).collect();
-    let pairs = series.processor.iter().filter_map(|(round, run)| Some((run.user, *theirs.get(round)?)));
+fn named_spans(series: &Series) -> Vec<NamedSpan> {
+    let span = |times: &RegionTimes| {
+        NamedSpan::region(&times.region, times.times.iter().map(|(_, time)| time.0).collect())
+    };
+    series.region.as_ref().and_then(span).into_iter().collect()
+}
+
+/// Times of runs apart, of the rounds in which both have one.
+fn of_rounds(
+    of: Metric,
+    ours: &[(u32, Nanos)],
+    theirs: &[(u32, Nanos)],
+) -> Option<(Metric, Vec<f64>, Vec<f64>)> {
+    let theirs: BTreeMap<u32, Nanos> = theirs.iter().copied().collect();
+    let pairs = ours.iter().filter_map(|(round, time)| Some((*time, *theirs.get(round)?)));
     let (ours, theirs): (Vec<f64>, Vec<f64>) = pairs.map(|(a, b)| (a.as_f64(), b.as_f64())).unzip();
-    (!ours.is_empty()).then_some((Metric::User, ours, theirs))
+    (!ours.is_empty()).then_some((of, ours, theirs))
+}
+
+fn user_times(series: &Series) -> Vec<(u32, Nanos)> {
+    series.processor.iter().map(|(round, run)| (*round, run.user)).collect()
+}
+
+fn region_times(series: &Series) -> &[(u32, Nanos)] {
+    series.region.as_ref().map(|region| &region.times[..]).unwrap_or_default()
 }
 
 fn relative(series: &Series, reference: &Series) -> Vec<Relative> {

@@ -4,6 +4,7 @@ use super::accepted::Accepted;
 use super::placement::Placement;
 use super::runner::Tracee;
 use firstbyte_measure::launch::{Command, Environment, LaunchError, Launcher, OutputKind, Until};
+use firstbyte_measure::timeline::region::Region;
 use firstbyte_measure::tracer::RunOptions;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -33,6 +34,8 @@ pub struct RunPlan {
     pub input: Option<PathBuf>,
     /// What ends a run before the program exits.
     pub until: Option<Until>,
+    /// The region whose time is wanted, between two texts that the program prints.
+    pub region: Option<Region>,
     /// How each run must end, if nothing else ends it.
     pub accepted: Accepted,
     /// The environment of the programs, without the variables that are set for one program alone.
@@ -48,6 +51,7 @@ impl RunPlan {
             expected: None,
             timeout: Some(self.timeout),
             until: self.until.clone(),
+            texts: self.region.as_ref().map(Region::texts).unwrap_or_default(),
         };
 
         let mut launcher = Launcher::new(command)?;

@@ -10,6 +10,7 @@ use firstbyte_measure::Counts;
 use firstbyte_measure::counters::CounterValues;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::timeline::Phases;
+use firstbyte_measure::timeline::region::Region;
 use firstbyte_measure::tracer::{Output, Recording};
 use firstbyte_measure::units::{Bytes, Nanos};
 use serde_json::Value;
@@ -63,6 +64,16 @@ pub struct ProcessorTime {
     pub burnt: Nanos,
 }
 
+/// A region between two texts that a program prints, and its time in runs apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionTimes {
+    pub region: Region,
+    /// Each with the number of its round.
+    pub times: Vec<(u32, Nanos)>,
+    /// Why there are none: one lower-case line.
+    pub why_not: Option<String>,
+}
+
 /// A run with no tracer attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untraced {
@@ -105,6 +116,8 @@ pub struct Series {
     pub uncounted: Option<String>,
     /// Processor times of runs apart, with the number of their round.
     pub processor: Vec<(u32, ProcessorTime)>,
+    /// The region whose time is wanted in the same runs.
+    pub region: Option<RegionTimes>,
     /// Why `processor` is empty: one lower-case line.
     pub undivided: Option<String>,
     /// Files of the machine that slow its start and that no clean environment removes.

@@ -20,6 +20,7 @@ pub mod lines;
 mod options;
 mod own_options;
 mod program;
+mod region;
 pub mod report;
 mod running;
 mod shell;

@@ -42,6 +42,7 @@ impl RunningArgs {
             timeout: measuring.timeout(),
             input: self.input().cloned(),
             until: self.until(output.kind)?,
+            region: None,
             accepted: self.accepted(),
             output,
             environment,
@@ -101,6 +102,7 @@ pub(super) fn plain(measuring: &MeasuringArgs, environment: Environment) -> RunP
         timeout: measuring.timeout(),
         input: None,
         until: None,
+        region: None,
         accepted: Accepted::SUCCESS,
         environment,
     }

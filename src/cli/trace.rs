@@ -4,6 +4,7 @@ use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::program::ProgramArgs;
+use super::region::RegionArgs;
 use super::running::RunningArgs;
 use super::shell::{Interpreter, ShellArgs};
 use super::values::{ring_size, whole};
@@ -38,6 +39,8 @@ pub struct Args {
     /// Print one line for each of these commands, each in quotes if it has arguments
     #[arg(long, value_name = "COMMAND", num_args = 1.., conflicts_with_all = ["timeline", "command"])]
     summary: Vec<String>,
+    #[command(flatten)]
+    region: RegionArgs,
     /// Skip the untraced runs that measure the observer overhead
     #[arg(long)]
     no_overhead: bool,
@@ -148,7 +151,8 @@ impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
         let subject = self.subject()?;
-        let runs = self.explaining.plan()?;
+        let mut runs = self.explaining.plan()?;
+        runs.each_run.region = self.region.region(runs.each_run.output.kind)?;
         let reports = !self.explaining.no_runtimes;
         let overhead = !self.no_overhead && !self.explaining.quick;
         let exports = self.exports.targets_with(&self.json);

@@ -118,5 +118,13 @@ fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warnin
     let outputs = all().filter_map(|benchmark| plan_warnings::of_output(benchmark.output.kind));
     let failures = plan_warnings::of_failures(&document.failed, plan.each_run.accepted());
     let metrics = plan_warnings::of_metrics(&plan.metrics);
-    outputs.chain(metrics).chain(rights).chain(interference).chain(counters).chain(failures).collect()
+    let regions = measured.series.iter().filter_map(plan_warnings::of_region);
+    outputs
+        .chain(metrics)
+        .chain(regions)
+        .chain(rights)
+        .chain(interference)
+        .chain(counters)
+        .chain(failures)
+        .collect()
 }

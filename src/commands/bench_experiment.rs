@@ -3,8 +3,8 @@
 use super::CommandError;
 use crate::analysis::processor_time;
 use crate::bench::{
-    Aim, Campaign, Counting, Experiment, ExperimentEntry, ITERATION, ProcessorRuns, RunHooks, RunLimit,
-    RunPlan, Series, run_conditions,
+    Aim, Campaign, Counting, Experiment, ExperimentEntry, ITERATION, ProcessorRuns, RegionTimes, RunHooks,
+    RunLimit, RunPlan, Series, run_conditions,
 };
 use crate::cli::bench::{Benchmark, Plan};
 use crate::document::bench::{ColdMethod, Metric};
@@ -31,7 +31,7 @@ pub(super) fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experi
             runs: plan.count_runs,
             time: plan.count_time,
             by_processor: plan.count_runs > 1,
-            processor: (plan.count_runs > 0).then(|| traced(plan)),
+            processor: (plan.count_runs > 0 || plan.each_run.region.is_some()).then(|| traced(plan)),
             influences: false,
         },
     })
@@ -40,7 +40,7 @@ pub(super) fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experi
 /// Enough runs for a mean, unless they are compared. Who wants one run gets one.
 fn traced(plan: &Plan) -> ProcessorRuns {
     const FEW: [u32; 2] = [3, 30];
-    let compared = plan.compare_by == Metric::User;
+    let compared = matches!(plan.compare_by, Metric::User | Metric::Region) || plan.each_run.region.is_some();
     let [least, most] = match plan.limit {
         RunLimit::Runs(runs) if compared => [runs; 2],
         RunLimit::Runs(runs) => FEW.map(|few| few.min(runs)),
@@ -92,6 +92,11 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
         accepted: plan.each_run.accepted(),
         parameters: parameters.collect(),
         conditions: Some(conditions),
+        region: plan.each_run.region.clone().map(|region| RegionTimes {
+            region,
+            times: Vec::new(),
+            why_not: None,
+        }),
         ..Series::default()
     }
 }

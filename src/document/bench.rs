@@ -6,6 +6,7 @@
 use super::Kind;
 use super::hyperfine::{self, Run, Summary};
 use super::metrics::Selection;
+use super::named_span::{NamedSpan, REGION};
 use super::processor_time::ProcessorTimes;
 use super::residence::ResidentPart;
 use super::series::{Finish, Rejected};
@@ -14,11 +15,11 @@ use firstbyte_measure::timeline::Phase;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 
 pub use super::distribution::{Distribution, PhaseTimes};
 pub use super::head::{MIN_BLOCKS, Overhead, Ratio, SCHEMA, Tool, ToolVersion};
 pub use super::median_counts::MedianCounts;
+pub use super::warning::{Severity, Warning};
 
 /// One invocation's results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -224,6 +225,9 @@ pub struct Measurement {
     /// Processor times of runs apart, in which user code was told from the kernel's work; absent if none were made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorTimes>,
+    /// Parts of a run that have a name, in the same runs as `processor`; absent if none was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named_spans: Vec<NamedSpan>,
     /// What of its files was in memory before the first run that counts; absent if nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resident: Vec<ResidentPart>,
@@ -269,6 +273,11 @@ impl Measurement {
     /// The displayed name: its own, else the command.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.command)
+    }
+
+    /// The times between the texts of `--from` and `--to`.
+    pub fn region(&self) -> Option<&Distribution> {
+        self.named_spans.iter().find(|span| span.name == REGION).map(|span| &span.times)
     }
 
     /// Mean CPU time in seconds. Files of other tools have only its parts.
@@ -382,65 +391,6 @@ pub struct Above {
     pub high: f64,
 }
 
-/// Caveats about the figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warning {
-    /// Older files do not say it.
-    #[serde(default)]
-    pub severity: Severity,
-    /// The program that it is about; `null` for all.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// One lower-case line.
-    pub message: String,
-    /// The command or the change that would fix it.
-    #[serde(default)]
-    pub help: Option<String>,
-}
-
-/// What a warning says of the figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// They may be wrong: something disturbed the runs, or the runs did not do what was asked for.
-    #[default]
-    Serious,
-    /// They hold for this machine and this way of measuring, which the reader should know.
-    Minor,
-}
-
-impl Warning {
-    pub fn serious(message: impl Into<String>) -> Warning {
-        Warning { severity: Severity::Serious, name: None, message: message.into(), help: None }
-    }
-
-    pub fn minor(message: impl Into<String>) -> Warning {
-        Warning { severity: Severity::Minor, ..Warning::serious(message) }
-    }
-
-    /// This warning about one program.
-    #[must_use]
-    pub fn about(self, name: &str) -> Warning {
-        Warning { name: Some(name.to_owned()), ..self }
-    }
-
-    /// This warning with what would fix it.
-    #[must_use]
-    pub fn with_help(self, help: &str) -> Warning {
-        Warning { help: Some(help.to_owned()), ..self }
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(name) = &self.name {
-            write!(f, "{name}: ")?;
-        }
-        f.write_str(&self.message)?;
-        self.help.as_ref().map_or(Ok(()), |help| write!(f, "; help: {help}"))
-    }
-}
-
 /// How many runs were faster than a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShareBelow {
@@ -461,6 +411,8 @@ pub enum Metric {
     Total,
     /// User code, in runs apart: [`ProcessorTimes::user`].
     User,
+    /// The region between two texts that the program prints, in runs apart: a [`NamedSpan`].
+    Region,
 }
 
 impl Metric {
@@ -470,6 +422,7 @@ impl Metric {
             Metric::FirstByte => "first byte",
             Metric::Total => "total",
             Metric::User => "user time",
+            Metric::Region => "region",
         }
     }
 }

@@ -4,12 +4,14 @@
 use firstbyte_measure::timeline::Phase;
 use std::str::FromStr;
 
-/// What a metric is measured in. Its values are nanoseconds, bytes or counts.
+/// What a metric is measured in. Its values are nanoseconds, bytes, counts or percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     Time,
     Memory,
     Count,
+    /// A part of the total, in percent.
+    Share,
 }
 
 /// Where the values of a metric are in a result.
@@ -31,6 +33,12 @@ pub enum Source {
     FirstByte,
     Total,
     Phase(Phase),
+    /// The part of each run's total that a phase takes.
+    Share(Phase),
+    /// The region between two texts.
+    Region,
+    /// What `strace -f` prints a line for: each system call, and each thread's end.
+    StraceLines,
     /// The counting runs, by the name in `counts`.
     Counted(&'static str),
     /// The processor, in runs of their own, by the name in `counts`.
@@ -48,7 +56,7 @@ pub struct MetricEntry {
 }
 
 /// Every metric: hyperfine 2's in its order, then ours.
-pub static METRICS: [MetricEntry; 32] = [
+pub static METRICS: [MetricEntry; 38] = [
     metric("time_wall_clock", Dimension::Time, Source::Wall),
     metric("time_cpu", Dimension::Time, Source::Cpu),
     metric("time_user", Dimension::Time, Source::User),
@@ -65,7 +73,13 @@ pub static METRICS: [MetricEntry; 32] = [
     metric("setup", Dimension::Time, Source::Phase(Phase::Setup)),
     metric("write", Dimension::Time, Source::Phase(Phase::Write)),
     metric("teardown", Dimension::Time, Source::Phase(Phase::Teardown)),
+    metric("startup_share", Dimension::Share, Source::Share(Phase::Startup)),
+    metric("setup_share", Dimension::Share, Source::Share(Phase::Setup)),
+    metric("write_share", Dimension::Share, Source::Share(Phase::Write)),
+    metric("teardown_share", Dimension::Share, Source::Share(Phase::Teardown)),
+    metric("region", Dimension::Time, Source::Region),
     metric("time_burnt", Dimension::Time, Source::Burnt),
+    metric("strace_lines", Dimension::Count, Source::StraceLines),
     metric("processes", Dimension::Count, Source::Counted("processes")),
     metric("threads", Dimension::Count, Source::Counted("threads")),
     metric("execs", Dimension::Count, Source::Counted("execs")),
@@ -114,6 +128,8 @@ static SIZES: [Unit; 9] = [
     unit("TiB", 1_099_511_627_776.0),
 ];
 
+static SHARES: [Unit; 1] = [unit("%", 1.0)];
+
 static COUNTS: [Unit; 4] = [unit("count", 1.0), unit("k", 1e3), unit("M", 1e6), unit("B", 1e9)];
 
 impl Dimension {
@@ -123,15 +139,17 @@ impl Dimension {
             Dimension::Time => &TIMES,
             Dimension::Memory => &SIZES,
             Dimension::Count => &COUNTS,
+            Dimension::Share => &SHARES,
         }
     }
 
-    /// The unit in CSV where none was asked for: seconds, bytes, counts.
+    /// The unit in CSV where none was asked for: seconds, bytes, counts, percent.
     pub fn base(self) -> Unit {
         match self {
             Dimension::Time => TIMES[3],
             Dimension::Memory => SIZES[0],
             Dimension::Count => COUNTS[0],
+            Dimension::Share => SHARES[0],
         }
     }
 }
@@ -173,7 +191,10 @@ impl Selection {
     }
 }
 
-/// `default`, `time`, `all`, or a list such as `time_wall_clock:ms,syscalls`.
+/// What Hello World Overdone compares languages by.
+const OVERDONE: &str = "strace_lines,processes,setup_share,teardown_share";
+
+/// `default`, `time`, `all`, `overdone`, or a list such as `time_wall_clock:ms,syscalls`.
 impl FromStr for Selection {
     type Err = String;
 
@@ -182,6 +203,7 @@ impl FromStr for Selection {
             "default" => Ok(Selection::default()),
             "time" => Ok(Selection::preset(|metric| metric.dimension == Dimension::Time)),
             "all" => Ok(Selection::preset(|_| true)),
+            "overdone" => Selection::listed(OVERDONE),
             list => Selection::listed(list),
         }
     }
@@ -208,13 +230,16 @@ impl MetricEntry {
 }
 
 fn unknown(name: &str) -> String {
-    if ["default", "time", "all"].contains(&name) {
+    if ["default", "time", "all", "overdone"].contains(&name) {
         return format!(
             "`{name}` is a preset, which is used alone\nhelp: --metrics {name}, or a list of metrics"
         );
     }
     let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-    format!("there is no metric `{name}`\nhelp: use default, time, all, or some of {}", names.join(", "))
+    format!(
+        "there is no metric `{name}`\nhelp: use default, time, all, overdone, or some of {}",
+        names.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -233,6 +258,7 @@ mod tests {
         assert_eq!(names("syscalls,time_wall_clock:us"), ["syscalls", "time_wall_clock"]);
         assert_eq!(names("time")[..4], ["time_wall_clock", "time_cpu", "time_user", "time_system"]);
         assert_eq!(names("all").len(), METRICS.len());
+        assert_eq!(names("overdone"), ["strace_lines", "processes", "setup_share", "teardown_share"]);
 
         let selection: Selection = "memory_peak_resident:MiB,cpu_cycles:B,total:us".parse().unwrap();
         let symbols = selection.metrics.iter().map(|selected| selected.unit.unwrap().symbol);

@@ -1,6 +1,7 @@
 //! Start-ups with every span: what `firstbyte trace --export-json` writes, and what a page reads.
 
 use super::Kind;
+use super::named_span::NamedSpan;
 use crate::document::bench::{ColdRuns, Ratio, Tool, Warning};
 use crate::document::conditions::EndedBy;
 use firstbyte_measure::timeline::PerPhase;
@@ -82,6 +83,9 @@ pub struct TraceProgram {
     /// How the page cache was made cold before each traced run; left out if it was warm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdRuns>,
+    /// Parts of a run that have a name; left out if none was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named_spans: Vec<NamedSpan>,
     #[serde(default)]
     pub runs: usize,
     /// Over all runs.

@@ -7,6 +7,7 @@ use crate::document::hyperfine::Run;
 use crate::document::metrics::{Dimension, MetricEntry, Selected, Source};
 use crate::output::visible;
 use crate::stats::{Bootstrap, Interval, Statistics};
+use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{display_bytes, display_count, display_nanos};
 
 /// The values of a metric over the runs of a program, in nanoseconds, bytes or counts.
@@ -46,6 +47,9 @@ impl Values {
             Source::FirstByte => m.phases.first_byte.as_ref().map(Values::from),
             Source::Total => m.phases.total.as_ref().map(Values::from),
             Source::Phase(phase) => m.phases.get(phase).map(Values::from),
+            Source::Share(phase) => shares(m, phase),
+            Source::Region => m.region().map(Values::from),
+            Source::StraceLines => strace_lines(m),
             Source::Counted(name) | Source::Processor(name) => counted(m, name),
             Source::Nowhere => None,
         }
@@ -71,6 +75,23 @@ impl From<&Distribution> for Values {
 fn of_each(measurement: &Measurement, value: impl Fn(&Run) -> Option<f64>) -> Option<Values> {
     let values: Option<Vec<f64>> = measurement.measurements.iter().map(value).collect();
     Values::of_runs(values?.into_iter())
+}
+
+/// The share of a phase in the total of each run, in percent. A phase that only some runs have has none.
+fn shares(measurement: &Measurement, phase: Phase) -> Option<Values> {
+    let (part, total) = (measurement.phases.get(phase)?, measurement.phases.total.as_ref()?);
+    let runs = part.samples.iter().zip(&total.samples).filter(|(_, total)| **total > 0);
+    let values = runs.map(|(part, total)| *part as f64 / *total as f64 * 100.0);
+    if part.samples.len() == total.samples.len() { Values::of_runs(values) } else { None }
+}
+
+/// `strace -f` prints a line for each system call and for the end of each thread. It prints more if threads interrupt each
+/// other's calls, or if there are signals.
+fn strace_lines(measurement: &Measurement) -> Option<Values> {
+    let [calls, threads] = [counted(measurement, "syscalls")?, counted(measurement, "threads")?];
+    let sum = |of: fn(&Values) -> f64| of(&calls) + of(&threads);
+    let (median, min, max) = (sum(|v| v.median), sum(|v| v.min), sum(|v| v.max));
+    Some(Values { median, mean: None, stddev: None, min, max, interval: None })
 }
 
 /// The median of the counting runs, and their extremes.
@@ -148,15 +169,18 @@ fn against(
 /// Why a program has no values of a metric.
 fn why_missing(metric: &MetricEntry, document: &Document, measurement: &Measurement) -> String {
     let m = measurement;
-    let is_output = matches!(metric.name, "first_byte" | "write");
+    let is_output = matches!(metric.name, "first_byte" | "write" | "write_share");
     match metric.source {
-        Source::FirstByte | Source::Phase(_) if is_output && m.prints_nothing() => "it prints nothing".into(),
-        Source::FirstByte | Source::Total | Source::Phase(_) => format!(
+        Source::FirstByte | Source::Phase(_) | Source::Share(_) if is_output && m.prints_nothing() => {
+            "it prints nothing".into()
+        }
+        Source::FirstByte | Source::Total | Source::Phase(_) | Source::Share(_) => format!(
             "the {} backend does not see it here: see firstbyte doctor",
             document.tool.backend.as_deref().unwrap_or("unknown")
         ),
         Source::Switches => "a tracer that stops the program changes it: use --backend bpf or pipe".into(),
-        Source::Counted(_) | Source::Memory => uncounted(m),
+        Source::Counted(_) | Source::Memory | Source::StraceLines => uncounted(m),
+        Source::Region => "no region was found: --from TEXT --to TEXT, see the warnings".into(),
         Source::Processor(_) if m.counts.syscalls.is_none() => uncounted(m),
         Source::Processor(_) if m.times.len() == 1 => "not counted with --runs 1".into(),
         Source::Processor(_) => "the processor counts nothing here: see firstbyte doctor".into(),
@@ -186,6 +210,7 @@ fn display(selected: &Selected, value: f64) -> String {
         (None, Dimension::Time) => display_nanos(value),
         (None, Dimension::Memory) => display_bytes(value),
         (None, Dimension::Count) => display_count(value),
+        (None, Dimension::Share) => format!("{value:.1} %"),
     }
 }
 

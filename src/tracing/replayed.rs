@@ -57,6 +57,7 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
     let analysis = TraceAnalysis {
         exit: recording.exit,
         stderr: Vec::new(),
+        region: None,
         sampling_executions: 0,
         totals: vec![(0, summary.total.median)],
         binaries: files,

@@ -52,11 +52,12 @@ pub(super) fn observe<const N: usize>(
     let (executions, interference) =
         (measured.executions / N as u64, measured.interference.warnings(&Value::Null));
     let (accepted, until) = (plan.each_run.accepted(), plan.each_run.until.clone());
+    let region = plan.each_run.region.clone();
     let mut sides = measured.series.into_iter().zip(rights.into_iter().zip(environments));
     Ok([(); N].map(|()| {
         let (series, (rights, environment)) = sides.next().unwrap_or_default();
         let interference = interference.clone();
-        let until = until.clone();
+        let (until, region) = (until.clone(), region.clone());
         ObservedRuns {
             interrupted,
             rights,
@@ -66,6 +67,7 @@ pub(super) fn observe<const N: usize>(
             overhead_wanted: plan.overhead,
             accepted,
             until,
+            region,
             ..ObservedRuns::from(series)
         }
     }))
@@ -109,7 +111,7 @@ pub(super) fn observe_smallest(
 ) -> Result<Option<ObservedRuns>, ExperimentError> {
     let Some(file) = smallest::in_memory() else { return Ok(None) };
     let program = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    let each_run = RunPlan { input: None, until: None, ..plan.each_run.clone() };
+    let each_run = RunPlan { input: None, until: None, region: None, ..plan.each_run.clone() };
     let plan = TracePlan { count: Some(SMALLEST_RUNS), overhead: true, cold: None, each_run, ..plan.clone() };
     let command = Command::new(&[program]).map_err(ExperimentError::from);
     match command.and_then(|command| observe([command], &plan, tracer, &mut ())) {
@@ -150,6 +152,7 @@ mod tests {
                 timeout: Duration::from_secs(60),
                 input: None,
                 until: None,
+                region: None,
                 accepted: Accepted::default(),
                 environment: Environment::clean(),
             };

@@ -54,6 +54,7 @@ mod prometheus_page;
 mod prometheus_real;
 mod prometheus_scale;
 mod ptrace;
+mod regions;
 mod report;
 mod results_kept;
 mod rights;

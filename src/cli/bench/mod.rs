@@ -10,6 +10,7 @@ pub use commands::Benchmark;
 use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs, output as output_of};
+use super::region::RegionArgs;
 use super::running::RunningArgs;
 use super::style::{Style, StyleArgs};
 use super::values::{duration, nanos, percent, whole, writable};
@@ -64,13 +65,15 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "0.5", value_parser = percent)]
     precision: f64,
     /// Show these metrics, in this order, in the text and in the tables of --export-csv, -markdown, -asciidoc and
-    /// -orgmode: a preset (default, time, all), or a list such as `total:ms,first_byte,syscalls`; an unknown name
+    /// -orgmode: a preset (default, time, all, overdone), or a list such as `total:ms,first_byte,syscalls`; an unknown name
     /// lists all
     #[arg(long, value_name = "PRESET|METRIC[:UNIT],…", default_value = "default", hide_default_value = true)]
     metrics: Selection,
-    /// Compare this time in the summary
-    #[arg(long, value_name = "TIME", default_value = "total")]
-    compare_by: MetricArg,
+    /// Compare this time in the summary [default: total, or the region of --from and --to]
+    #[arg(long, value_name = "TIME")]
+    compare_by: Option<MetricArg>,
+    #[command(flatten)]
+    region: RegionArgs,
     /// Exit with status 1 if a command is slower than the reference by more than PERCENT, with 99 % confidence; the time is
     /// that of --compare-by
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -117,6 +120,7 @@ enum MetricArg {
     Total,
     FirstByte,
     User,
+    Region,
 }
 
 /// What is to be measured, and how.
@@ -204,11 +208,7 @@ impl Args {
             limit: self.limit(commands.benchmarks.len())?,
             reference: commands.reference,
             subtract: commands.subtract,
-            compare_by: match self.compare_by {
-                MetricArg::Total => Metric::Total,
-                MetricArg::FirstByte => Metric::FirstByte,
-                MetricArg::User => Metric::User,
-            },
+            compare_by: self.compare_by()?,
             fail_if_slower: self.gate(commands.benchmarks.len())?,
             benchmarks: commands.benchmarks,
             metrics: self.metrics,
@@ -228,6 +228,20 @@ impl Args {
             count_time: self.count_time,
             exports,
         })
+    }
+
+    /// The time by which commands are compared.
+    fn compare_by(&self) -> Result<Metric, String> {
+        let usual = if self.region.is_wanted() { MetricArg::Region } else { MetricArg::Total };
+        match self.compare_by.unwrap_or(usual) {
+            MetricArg::Total => Ok(Metric::Total),
+            MetricArg::FirstByte => Ok(Metric::FirstByte),
+            MetricArg::User => Ok(Metric::User),
+            MetricArg::Region if self.region.is_wanted() => Ok(Metric::Region),
+            MetricArg::Region => Err("there is no region to compare by\n\
+                                      help: name its texts, as in --from 'before' --to 'after'"
+                .to_owned()),
+        }
     }
 
     /// The part by which no command may be slower than the reference.
@@ -255,7 +269,10 @@ impl Args {
     fn each_run(&self, outputs: &[Destination]) -> Result<RunPlan, String> {
         let plan = |output: &Destination| {
             let environment = self.environment.without_assignments();
-            self.running.plan(output.clone(), &self.measuring, environment, self.commands.run_before())
+            let region = self.region.region(output.kind)?;
+            let may_be_made = self.commands.run_before();
+            let plan = self.running.plan(output.clone(), &self.measuring, environment, may_be_made)?;
+            Ok::<_, String>(RunPlan { region, ..plan })
         };
         let mut plans = outputs.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
         Ok(plans.swap_remove(0))

@@ -59,6 +59,7 @@ fn compared(document: &Document, results: &[&Measurement]) -> Vec<MeasurementCol
         Metric::Total => "total × reference (99 % interval)",
         Metric::FirstByte => "first byte × reference (99 % interval)",
         Metric::User => "user time × reference (99 % interval)",
+        Metric::Region => "region × reference (99 % interval)",
     };
     let columns = [
         MeasurementColumn::new("first byte (median)", |m| {

@@ -86,6 +86,7 @@ fn time_by(m: &Measurement, by: Metric) -> String {
     let of = match by {
         Metric::FirstByte => m.phases.first_byte.as_ref(),
         Metric::Total => m.phases.total.as_ref(),
+        Metric::Region => m.region(),
         Metric::User => m.processor.as_ref().map(|times| &times.user),
     };
     display_nanos(of.map_or(m.median * 1e9, |d| d.median))

@@ -79,6 +79,7 @@ fn usual(measurement: &Measurement) -> Vec<(&'static str, String)> {
         ("wall", measurement.phases.total.is_none().then(|| wall(measurement))),
         ("within", within(measurement)),
         ("phases", phases(measurement)),
+        ("region", region(measurement)),
         ("above", above(measurement)),
         ("CPU", cpu(measurement)),
         ("scored", scored(measurement)),
@@ -160,6 +161,16 @@ fn phases(measurement: &Measurement) -> Option<String> {
 fn phase_name(phase: Phase, measurement: &Measurement) -> &'static str {
     let ends_early = measurement.plan.get("until").is_some_and(|until| !until.is_null());
     if ends_early && phase == Phase::Teardown { "until ready" } else { phase.name() }
+}
+
+/// What lies between the texts of `--from` and `--to`.
+fn region(measurement: &Measurement) -> Option<String> {
+    joined(
+        measurement
+            .named_spans
+            .iter()
+            .map(|span| format!("{}   {}", times(&span.times), visible(&span.bounds()))),
+    )
 }
 
 fn above(measurement: &Measurement) -> Option<String> {
@@ -304,6 +315,7 @@ fn summary(document: &Document, terminal: &Terminal) -> String {
                 Metric::FirstByte => "first bytes",
                 Metric::Total => "totals",
                 Metric::User => "user times",
+                Metric::Region => "regions",
             }
         );
         lines.insert(0, title);

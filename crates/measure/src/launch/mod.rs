@@ -21,6 +21,7 @@ mod known_environment;
 mod launcher;
 pub mod nudge;
 pub mod ourselves;
+mod places;
 pub mod port;
 pub mod rights;
 mod search_path;

@@ -2,6 +2,7 @@
 
 use super::diagnosis::LaunchError;
 use super::interrupt;
+use super::places::PlaceSearch;
 use super::stderr::{Stderr, pipe};
 use super::temporary::temporary_file;
 use super::until::{Awaited, Sign, Until};
@@ -55,6 +56,7 @@ pub struct Stdout {
     collected: Collected,
     expected: Option<std::sync::Arc<[u8]>>,
     awaited: Option<Awaited>,
+    places: Option<PlaceSearch>,
     was_full: bool,
     stderr: Stderr,
 }
@@ -69,6 +71,8 @@ pub struct Collected {
     pub bytes: u64,
     /// The first bytes, at most 4 KiB.
     pub head: Vec<u8>,
+    /// How many bytes there were up to the end of each text that was looked for, as far as they were found.
+    pub places: Vec<u64>,
     /// The bytes are not the expected ones.
     pub differs: bool,
     /// When the first bytes arrived at our end, and how many.
@@ -103,6 +107,7 @@ impl Stdout {
             collected: Collected::default(),
             expected,
             awaited: None,
+            places: None,
             was_full: false,
             stderr: Stderr::open()?,
         })
@@ -125,6 +130,11 @@ impl Stdout {
     /// Ends the run when this has come.
     pub fn end_at(&mut self, until: Until) {
         self.awaited = Some(Awaited::new(until, self.kind == OutputKind::Pty));
+    }
+
+    /// Finds the places of these texts, each after the one before. None of them may be empty.
+    pub fn look_for(&mut self, texts: Vec<std::sync::Arc<[u8]>>) {
+        self.places = Some(PlaceSearch::new(texts));
     }
 
     /// Whether the run ends at a moment before the program ends.
@@ -222,6 +232,7 @@ impl Stdout {
             self.collected.differs |= self.collected.bytes != expected.len() as u64;
         }
         self.collected.reached = self.awaited.and_then(|awaited| Some((awaited.found()?, awaited.sign()?)));
+        self.collected.places = self.places.map(PlaceSearch::found).unwrap_or_default();
         self.collected.stderr = self.stderr.into_tail();
         self.collected
     }
@@ -252,6 +263,9 @@ impl Stdout {
     }
 
     fn compare(&mut self, bytes: &[u8]) {
+        if let Some(places) = &mut self.places {
+            places.take(bytes);
+        }
         let from = usize::try_from(self.collected.bytes).unwrap_or(usize::MAX);
         if let Some(expected) = &self.expected {
             let wanted = expected.get(from..from.saturating_add(bytes.len()));

@@ -9,6 +9,7 @@ use crate::units::Nanos;
 use std::collections::HashSet;
 
 mod phase;
+pub mod region;
 
 pub use phase::{PerPhase, Phase, Phases};
 

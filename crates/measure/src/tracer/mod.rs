@@ -51,6 +51,8 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// Ends the run at this moment, before the program ends. The program is then stopped.
     pub until: Option<Until>,
+    /// Texts whose places in the output are wanted: each is looked for after the one before.
+    pub texts: Vec<Arc<[u8]>>,
 }
 
 impl RunOptions {
@@ -64,6 +66,9 @@ impl RunOptions {
         let mut stdout = Stdout::open(self.output, self.kept.as_deref(), self.expected.clone())?;
         if let Some(until) = &self.until {
             stdout.end_at(until.clone());
+        }
+        if !self.texts.is_empty() {
+            stdout.look_for(self.texts.clone());
         }
         Ok(stdout)
     }
@@ -169,6 +174,7 @@ fn frame(
             rewritable: options.output == OutputKind::File,
             ok: (seen && options.expected.is_some()).then_some(!collected.differs),
             head: collected.head,
+            places: collected.places,
             stderr: collected.stderr,
         },
         killed: ended.killed,

@@ -101,6 +101,9 @@ pub struct Output {
     /// The first bytes, for messages (at most 4 KiB).
     #[serde(with = "lossy")]
     pub head: Vec<u8>,
+    /// How many bytes had been written at the end of each text that was looked for, as far as they were found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<u64>,
     /// The last bytes of stderr, for messages (at most 4 KiB).
     #[serde(default, with = "lossy", skip_serializing_if = "Vec::is_empty")]
     pub stderr: Vec<u8>,

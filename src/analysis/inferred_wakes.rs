@@ -4,8 +4,9 @@
 //! waited longest. `pthread_join(3)` waits at an address that holds the id of a thread, which its end clears. A wait for a
 //! child ends with the child's end.
 
-use super::model::Wake;
-use firstbyte_measure::arch::call_names;
+use super::model::{ProcessAccount, ThreadAccount, Wake};
+use super::step::{Reason, What};
+use firstbyte_measure::arch::{CallFacts, Wait, call_names};
 use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{Event, EventKind};
 use firstbyte_measure::units::Nanos;
@@ -97,6 +98,36 @@ fn thread_end(events: &[Event], wait: &Futex) -> Option<Nanos> {
     within.into_iter().find(is_joined).map(|event| event.at)
 }
 
+/// The waits for a signal that the end of a child has ended: the thread's next event is the SIGCHLD.
+pub(super) fn of_signals(events: &[Event]) -> InferredWakes {
+    let parents: HashMap<u32, u32> = events.iter().filter_map(created).collect();
+    let wake = |(index, event): (usize, &Event)| {
+        let EventKind::Call(call) = &event.kind else { return None };
+        let waits = CallFacts::of(&call_names::name(call.call)).and_then(CallFacts::waits_for);
+        waits.filter(|wait| *wait == Wait::Signal)?;
+        let next = events[index + 1..].iter().find(|other| other.tid == event.tid)?;
+        let is_child = matches!(next.kind, EventKind::Signalled { signal: libc::SIGCHLD });
+        let from = events.partition_point(|other| other.at < call.entered);
+        let mut meanwhile = events[from..index].iter();
+        let ended = meanwhile.find(|other| {
+            let is_last = matches!(other.kind, EventKind::Exit { group_dead: true, .. });
+            is_last && parents.get(&other.pid) == Some(&event.pid)
+        });
+        let child = ended.filter(|_| is_child)?;
+        let waker = [child.pid, child.tid];
+        Some(((event.tid, event.at), Wake { from: call.entered, woken: child.at, waker }))
+    };
+    events.iter().enumerate().filter_map(wake).collect()
+}
+
+/// A process that was created, and the one that created it.
+fn created(event: &Event) -> Option<(u32, u32)> {
+    match event.kind {
+        EventKind::Fork { child_pid, .. } if child_pid != event.pid => Some((child_pid, event.pid)),
+        _ => None,
+    }
+}
+
 /// The child for whose end a call has waited. `ended`: the children of its process that have ended and were not waited for.
 pub(super) fn child_of(name: &str, call: &Call, ended: &[u32]) -> Option<u32> {
     const P_PID: u64 = 1;
@@ -108,6 +139,25 @@ pub(super) fn child_of(name: &str, call: &Call, ended: &[u32]) -> Option<u32> {
         (P_PID, _) => u32::try_from(call.arguments[1]).ok(),
         (_, [only]) => Some(*only),
         _ => None,
+    }
+}
+
+/// A shell that waits for a signal waits for its child, if the child's end is what ends the wait.
+pub(super) fn name_waits_for_children(thread: &mut ThreadAccount, processes: &[ProcessAccount]) {
+    let pid = thread.pid;
+    let has_ended = |wake: &&Wake| {
+        let is_child = |process: &&ProcessAccount| (process.pid, process.parent) == (wake.waker[0], pid);
+        let child = processes.iter().rev().find(is_child);
+        child.and_then(|child| child.end).is_some_and(|end| end <= wake.woken)
+    };
+    for step in &mut thread.steps {
+        let until = step.start + step.elapsed;
+        let is_end = |wake: &&Wake| step.start <= wake.woken && wake.woken <= until;
+        if step.what == What::Off(Reason::For(Wait::Signal))
+            && thread.wakes.iter().filter(is_end).any(|wake| has_ended(&wake))
+        {
+            step.what = What::Off(Reason::For(Wait::Child));
+        }
     }
 }
 
@@ -183,6 +233,24 @@ mod tests {
             Event { at: Nanos(45), pid: 2, tid: 8, kind: exit },
         ];
         assert_eq!(shown(&mut events), [(1, 40, 8)]);
+    }
+
+    #[test]
+    fn a_wait_for_a_signal_is_ended_by_the_end_of_a_child_that_sends_it() {
+        let event = |at: u64, pid: u32, kind| Event { at: Nanos(at), pid, tid: pid, kind };
+        let fork = |child| event(1, 1, EventKind::Fork { child_pid: child, child_tid: child });
+        let exit = |at, pid| event(at, pid, EventKind::Exit { group_dead: true, status: 0 });
+        let waits = |child: u32, ended: u64, signal: i32| {
+            let wait = call(1, "rt_sigsuspend", 10, 60, [0x100, 8, 0], -4);
+            let signalled = event(61, 1, EventKind::Signalled { signal });
+            let mut events = vec![fork(child), exit(ended, 7), wait, exit(61, 9), signalled];
+            events.sort_by_key(|event| event.at);
+            of_signals(&events).values().map(|wake| (wake.woken.0, wake.waker)).collect::<Vec<_>>()
+        };
+        assert_eq!(waits(7, 50, libc::SIGCHLD), [(50, [7, 7])]);
+        assert!(waits(7, 50, libc::SIGALRM).is_empty(), "a timer ended it");
+        assert!(waits(7, 5, libc::SIGCHLD).is_empty(), "the child had ended before");
+        assert!(waits(8, 50, libc::SIGCHLD).is_empty(), "the child of another process");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::apply::{apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
 use super::descriptors::PipeId;
-use super::inferred_wakes::{self, InferredWakes, of_futexes};
+use super::inferred_wakes::{self, InferredWakes, of_futexes, of_signals};
 use super::model::{Creation, Execution, ProcessAccount, ThreadAccount, Wake};
 use super::pipes::PipeUses;
 use super::process::Process;
@@ -76,7 +76,7 @@ impl Reconstruction {
         let mut reader = Reader {
             binaries,
             by_ptrace,
-            inferred: if by_ptrace { of_futexes(&recording.events) } else { InferredWakes::new() },
+            inferred: if by_ptrace { inferred(&recording.events) } else { InferredWakes::new() },
             pipes: PipeUses::default(),
             zero,
             root,
@@ -107,6 +107,11 @@ impl Reconstruction {
         }
         reader.finish(total)
     }
+}
+
+/// Ends of waits that only the calls tell of.
+fn inferred(events: &[Event]) -> InferredWakes {
+    of_futexes(events).into_iter().chain(of_signals(events)).collect()
 }
 
 /// When something began whose event is its end.
@@ -456,6 +461,9 @@ impl Reader<'_> {
                 (thread.begun, thread.ended.unwrap_or_else(|| thread.last_seen().min(end).max(thread.begun)));
             explained(thread, from, to, zero)
         }));
+        for thread in &mut threads {
+            inferred_wakes::name_waits_for_children(thread, &self.accounts);
+        }
         let mut bytes_read: Vec<(Arc<str>, u64)> = self.bytes_read.into_iter().collect();
         bytes_read.sort();
         Reconstruction { threads, processes: self.accounts, bytes_read, all_bytes_read: self.all_bytes_read }

@@ -3,7 +3,7 @@
 use super::align::{Pair, align};
 use super::attribution::{OTHERS, WorkKind, kind, shares_of};
 use super::libraries::LinkedFile;
-use super::loads::Load;
+use super::loads::{Load, ShellCommand};
 use super::model::Account;
 use super::step::Step;
 use super::taken::taken;
@@ -111,6 +111,8 @@ pub struct Summary {
     pub user_code: Option<UserCode>,
     /// What the run whose total is the median loads.
     pub loads: Vec<Load>,
+    /// The commands in the files of shells, if a shell reported them.
+    pub commands: Vec<ShellCommand>,
     /// What the dynamic loader links in that run.
     pub linked: Vec<LinkedFile>,
     /// The variables that the program was started with.
@@ -150,6 +152,7 @@ impl Summary {
             recorded: None,
             user_code: None,
             loads: Vec::new(),
+            commands: Vec::new(),
             linked: Vec::new(),
             environment: KnownEnvironment::Unknown,
             report_walls: None,

@@ -211,6 +211,7 @@ impl TraceAnalysis {
         let reports = reports.and_then(told_apart);
         for (runtime, text) in reports.iter().flat_map(|reports| &reports.texts) {
             self.summary.loads.extend(loads::reported(*runtime, text));
+            self.summary.commands.extend(loads::commands(*runtime, text));
             self.misread_lines += loads::misread(*runtime, text);
         }
         self.summary.report_walls = reports.as_ref().ok().map(|reports| reports.walls);

@@ -303,6 +303,39 @@ fn bash_reports_its_commands_and_zsh_its_files_and_functions() {
     }
 }
 
+/// The finding of the programs that a shell starts; `None` if this machine cannot trace it.
+fn started(options: &[&str], words: &[&str]) -> Option<String> {
+    let options = [options, &["-r", "2", "--no-samples", "--"], words].concat();
+    let result = result(&options)?;
+    let findings = result["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|finding| finding["rule"] == "programs");
+    Some(finding.unwrap_or_else(|| panic!("{findings:?}"))["text"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_program_that_a_shell_starts_is_charged_to_the_line_that_starts_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = folder.path().join("plug");
+    fs::write(&plugin, "# waits\nwait_a_while() {\n  x=$(sleep 0.3)\n}\nwait_a_while\nsleep 0\n:\n").unwrap();
+    let place = format!(", mostly from {}:3", plugin.display());
+    let source = format!("source {}\n", plugin.display());
+    for (shell, file) in [("bash", "script"), ("zsh", ".zshrc")] {
+        fs::write(folder.path().join(file), &source).unwrap();
+        if Command::new(shell).args(["-c", ":"]).output().is_err() {
+            skipped(&format!("no {shell}"));
+            continue;
+        }
+        let script = folder.path().join(file).display().to_string();
+        let own = format!("ZDOTDIR={}", folder.path().display());
+        let text = match shell {
+            "bash" => started(&[], &["bash", &script]),
+            _ => started(&["--env", &own], &["zsh", "-ic", "true"]),
+        };
+        let Some(text) = text else { return skipped("this machine does not trace") };
+        assert!(text.contains("`sleep` ") && text.contains(&place), "{shell}: {text}");
+    }
+}
+
 #[test]
 fn java_and_go_report_their_start() {
     if let Some(loads) = reported("Java", &["java", "-version"]) {

@@ -169,6 +169,50 @@ fn what_is_written_and_read_is_shown_as_strace_shows_it() {
     }
 }
 
+/// Waits by `sigsuspend` for a signal, as zsh does for its children: first of a child that ends, then of a timer.
+const SUSPENDS: &str = r#"
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+static void handler(int signal) { (void)signal; }
+int main(void)
+{
+	sigset_t blocked, none;
+	struct itimerval soon = { { 0, 0 }, { 0, 50000 } };
+	sigemptyset(&none);
+	sigfillset(&blocked);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	signal(SIGCHLD, handler);
+	signal(SIGALRM, handler);
+	if (fork() == 0) {
+		usleep(50000);
+		_exit(0);
+	}
+	sigsuspend(&none);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	sigsuspend(&none);
+	return write(1, "x\n", 2) != 2;
+}
+"#;
+
+/// ptrace does not see when a thread waits, but the critical path goes through the child.
+#[test]
+fn a_wait_for_a_signal_that_a_child_sends_is_a_wait_for_the_child() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), SUSPENDS, &[]) else { return skipped("no C compiler") };
+    let program = program.to_str().unwrap();
+    for backend in BACKENDS {
+        let Some(critical) = steps(backend, &["--", program]) else { continue };
+        assert!(critical.contains("clock_nanosleep("), "{backend}: the child's sleep\n{critical}");
+        let main = steps(backend, &["--thread", "main", "--", program]).unwrap();
+        let count = |text: &str| main.matches(text).count();
+        let expected = if backend == "bpf" { (1, 1) } else { (0, 0) };
+        let found = (count("waiting for a child's exit"), count("waiting for a signal"));
+        assert_eq!(found, expected, "{backend}\n{main}");
+    }
+}
+
 #[test]
 fn a_pipe_is_named_after_the_program_at_its_other_end() {
     if Command::new("bash").arg("--version").output().is_err() {

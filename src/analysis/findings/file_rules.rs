@@ -136,13 +136,31 @@ pub(super) fn programs(run: &Evidence) -> Option<Finding> {
     }
     let mut programs: Vec<(&str, Started)> = programs.into_iter().collect();
     programs.sort_by_key(|(_, program)| Reverse(program.total));
-    let longest: Vec<String> = programs.iter().take(4).map(|(name, program)| program.shown(name)).collect();
+    let shown = |(name, program): &(&str, Started)| program.shown(name) + &place(run, name);
+    let longest: Vec<String> = programs.iter().take(4).map(shown).collect();
     let text = format!(
         "It waits for {} that it starts: {}. Starting fewer of them saves an exec and a start-up each.",
         if count == 1 { "1 program".to_owned() } else { format!("{count} programs") },
         longest.join(", ")
     );
     Some(Finding::new("programs", cost, text))
+}
+
+/// The line of a shell's file that starts a program, by the shell's own report: `, from plug.zsh:3`.
+fn place(run: &Evidence, program: &str) -> String {
+    let of_program = || run.commands.iter().filter(|command| command.program == program);
+    let mut places: BTreeMap<&str, Nanos> = BTreeMap::new();
+    for command in of_program() {
+        let time = places.entry(&command.place).or_default();
+        *time = *time + command.time.unwrap_or_default();
+    }
+    let longest = places.iter().max_by_key(|(_, time)| **time);
+    let Some((longest, _)) = longest else { return String::new() };
+    match places.len() {
+        1 => format!(", from {longest}"),
+        count if of_program().any(|command| command.time.is_none()) => format!(", from {count} lines"),
+        _ => format!(", mostly from {longest}"),
+    }
 }
 
 /// The programs that the first program starts, each with those that it starts in turn.

@@ -15,7 +15,7 @@ mod processor_rules;
 mod runtime_rules;
 
 use super::libraries::LinkedFile;
-use super::loads::Load;
+use super::loads::{Load, ShellCommand};
 use super::profile::Estimate;
 use super::taken::is_taken;
 use super::user_code::UserCode;
@@ -77,6 +77,7 @@ pub(super) struct Evidence<'e> {
     account: &'e Account,
     machine: &'e MachineFacts,
     loads: &'e [Load],
+    commands: &'e [ShellCommand],
     linked: &'e [LinkedFile],
     environment: &'e KnownEnvironment,
     user_code: Option<&'e UserCode>,
@@ -154,6 +155,7 @@ pub fn every(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
         account: &summary.median_run,
         machine,
         loads: &summary.loads,
+        commands: &summary.commands,
         linked: &summary.linked,
         environment: &summary.environment,
         user_code: summary.user_code.as_ref(),

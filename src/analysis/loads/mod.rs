@@ -26,6 +26,7 @@ pub const FILE: &str = "file";
 
 pub use self::reported::{ARCHIVE, JAVA_CLASSES, JAVA_OWN_CLASSES};
 pub(super) use self::reported::{executes_python, misread, mixes_threads, runtimes};
+pub use self::shells::ShellCommand;
 pub(super) use self::units::{is_code, is_module};
 
 /// Something that a start-up brings in.
@@ -70,6 +71,15 @@ impl Load {
 /// The loads that a language runtime reports.
 pub(super) fn reported(runtime: AskedRuntime, text: &str) -> Vec<Load> {
     reported::loads(runtime, text)
+}
+
+/// The commands in the files of a shell, by its report.
+pub(super) fn commands(runtime: AskedRuntime, text: &str) -> Vec<ShellCommand> {
+    match runtime {
+        AskedRuntime::Bash => shells::bash_commands(text),
+        AskedRuntime::Zsh => shells::zsh_commands(text),
+        _ => Vec::new(),
+    }
 }
 
 /// A number with the decimal point or comma of the user's locale.

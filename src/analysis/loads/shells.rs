@@ -15,6 +15,58 @@ const MAX_COMMANDS: usize = 40;
 /// How many characters of a command are kept as its name.
 const MAX_NAME_CHARS: usize = 60;
 
+/// A command in a file of a shell, by the shell's own report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// The name of the program, if the command executes one.
+    pub program: String,
+    /// The file and the line: `/root/.bashrc:3`.
+    pub place: String,
+    /// How long it took, in the run in which the shell reports it; `None` of the last one.
+    pub time: Option<Nanos>,
+}
+
+/// The commands of bash that are in files.
+pub(super) fn bash_commands(text: &str) -> Vec<ShellCommand> {
+    let lines: Vec<(u64, &str, Option<&str>)> = text.lines().filter_map(bash_line).collect();
+    let next = lines.iter().skip(1).map(|(at, ..)| Some(*at)).chain([None]);
+    let command = |((from, command, place), next): (&(u64, &str, Option<&str>), Option<u64>)| {
+        let time = next.map(|next| Nanos(next.saturating_sub(*from)));
+        Some(ShellCommand { program: program(command)?, place: (*place)?.to_owned(), time })
+    };
+    lines.iter().zip(next).filter_map(command).collect()
+}
+
+/// Those of zsh, each until the next one; also the programs that are connected by pipes.
+pub(super) fn zsh_commands(text: &str) -> Vec<ShellCommand> {
+    let lines: Vec<(f64, &str, &str)> = text.lines().filter_map(zsh_line).collect();
+    let parts = lines.windows(2).flat_map(|pair| {
+        let ((from, place, command), (to, ..)) = (pair[0], pair[1]);
+        let time = Nanos::rounded(((to - from) * 1e9).max(0.0));
+        // within quotes, a bar connects nothing
+        let most = if command.contains(['"', '\'']) { 1 } else { usize::MAX };
+        command.split(" | ").take(most).map(move |part| (place, part, time))
+    });
+    let command = |(place, part, time): (&str, &str, Nanos)| {
+        Some(ShellCommand { program: program(part)?, place: place.to_owned(), time: Some(time) })
+    };
+    parts.filter_map(command).collect()
+}
+
+/// `at<tab>SECONDS<tab>FILE:LINE<tab>COMMAND`: when it began.
+fn zsh_line(line: &str) -> Option<(f64, &str, &str)> {
+    let mut fields = line.strip_prefix("at\t")?.splitn(3, '\t');
+    Some((decimal(fields.next()?)?, fields.next()?, fields.next()?))
+}
+
+/// The name of the program that a simple command executes.
+fn program(command: &str) -> Option<String> {
+    const BEFORE: [&str; 5] = ["builtin", "command", "exec", "nocorrect", "noglob"];
+    let word = command.split_whitespace().find(|word| !BEFORE.contains(word))?;
+    let name = word.rsplit('/').next().filter(|name| !name.is_empty())?;
+    Some(name.to_owned())
+}
+
 /// A command lasts until the next line of the report. One that is executed several times is one load.
 pub(super) fn bash(text: &str) -> Vec<Load> {
     let lines: Vec<(u64, &str, Option<&str>)> = text.lines().filter_map(bash_line).collect();
@@ -27,23 +79,28 @@ pub(super) fn bash(text: &str) -> Vec<Load> {
     let mut commands: Vec<((String, &str), Nanos)> = commands.into_iter().collect();
     commands.sort_by_key(|(_, time)| Reverse(*time));
     let load = |((unit, file), time): ((String, &str), Nanos)| {
-        let file: Option<Arc<str>> = Some(file).filter(|file| file.starts_with('/')).map(Into::into);
+        let file: Option<Arc<str>> = Some(file).filter(|file| !file.is_empty()).map(Into::into);
         Load { runtime: AskedRuntime::Bash.name(), unit, file, self_time: time, total: time, depth: 0 }
     };
-    commands.into_iter().take(MAX_COMMANDS).map(load).collect()
+    // our own hook is one of them
+    let own = |((command, _), _): &((String, &str), Nanos)| !command.starts_with("PS4=$'+\\001");
+    commands.into_iter().filter(own).take(MAX_COMMANDS).map(load).collect()
 }
 
-/// `123<tab>++ id -u`: when it arrived, and a plus sign for each level. Further lines of a command have none.
+/// `123<tab>++ id -u`: when it arrived, and a plus sign for each level. Further lines of a command have none. A command that is
+/// in no file has a line number alone.
 fn bash_line(line: &str) -> Option<(u64, &str, Option<&str>)> {
     let (at, line) = line.split_once('\t')?;
     let rest = line.trim_start_matches('+');
     if rest.len() == line.len() {
         return None;
     }
-    let (file, command) = match rest.strip_prefix(MARK).and_then(|rest| rest.split_once(MARK)) {
-        Some((file, command)) => (Some(file), command),
+    let (place, command) = match rest.strip_prefix(MARK).and_then(|rest| rest.split_once(MARK)) {
+        Some((place, command)) => (Some(place), command),
         None => (None, rest),
     };
+    let is_in_file = |place: &&str| !place.starts_with(':') && !place.starts_with("environment:");
+    let file = place.filter(is_in_file);
     Some((at.parse().ok()?, command.trim(), file))
 }
 
@@ -159,8 +216,29 @@ mod tests {
 
     #[test]
     fn bash_names_the_file_of_a_command_where_it_may() {
-        let report = "1\t+\u{1}/root/.bashrc\u{1} a b\n5\t+\u{1}\u{1} c\n9\t+\u{1}\u{1} exit\n";
-        assert_eq!(shown(&bash(report)), [("a b", Some("/root/.bashrc"), 4, 4, 0), ("c", None, 4, 4, 0)]);
+        let report = "1\t+\u{1}/root/.bashrc:7\u{1} a b\n5\t+\u{1}:1\u{1} c\n9\t+\u{1}:1\u{1} exit\n";
+        assert_eq!(shown(&bash(report)), [("a b", Some("/root/.bashrc:7"), 4, 4, 0), ("c", None, 4, 4, 0)]);
+    }
+
+    #[test]
+    fn commands_have_the_names_of_their_programs_and_their_places() {
+        let named = |commands: Vec<ShellCommand>| {
+            let time = |it: &ShellCommand| it.time.map_or("?".to_owned(), |time| time.0.to_string());
+            let each = commands.iter().map(|it| format!("{} {} {}", it.program, it.place, time(it)));
+            each.collect::<Vec<String>>()
+        };
+        let report = "1\t+\u{1}/a:1\u{1} /bin/sleep 1\n5\t+\u{1}b:2\u{1} command id\n9\t+\u{1}:1\u{1} x\n10\t+\u{1}/a:9\u{1} y\n";
+        assert_eq!(named(bash_commands(report)), ["sleep /a:1 4", "id b:2 4", "y /a:9 ?"]);
+        let report =
+            "at\t1,5\t/a:3\tprint a | cat\nat\t3.5\t/a:4\techo ' | id'\nat\t3.75\t/a:5\tx\nrc\t1\t2\t/a\n";
+        let expected = ["print /a:3 2000000000", "cat /a:3 2000000000", "echo /a:4 250000000"];
+        assert_eq!(named(zsh_commands(report)), expected);
+    }
+
+    #[test]
+    fn the_hook_that_makes_bash_name_its_files_is_no_command_of_the_program() {
+        let report = "1\t+ PS4=$'+\\001$BASH_SOURCE:$LINENO\\001 '\n5\t+\u{1}/a:1\u{1} b\n9\t+ c\n";
+        assert_eq!(shown(&bash(report)), [("b", Some("/a:1"), 4, 4, 0)]);
     }
 
     #[test]

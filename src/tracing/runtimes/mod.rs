@@ -7,7 +7,7 @@ mod java_counters;
 mod questions;
 mod xtrace;
 
-use self::questions::{ask, ask_bash, separate, written};
+use self::questions::{ask, ask_bash, ask_places, separate, written};
 use self::xtrace::Xtrace;
 use super::TracePlan;
 use crate::analysis::runs::{AskedRuntime, Reports};
@@ -41,7 +41,14 @@ pub(super) fn reports(
     }
 
     let untouched = Run::of(command.clone(), plan)?;
-    let xtrace = match asked_bash(runtimes, &mut asked) {
+    if runtimes.contains(&AskedRuntime::Zsh) {
+        let mut placed = asked.clone();
+        match ask_places(&mut placed) {
+            Ok(()) => drop(Run::of(placed, plan)?),
+            Err(cause) => return Ok(Err(format!("zsh could not be asked: {cause}"))),
+        }
+    }
+    let xtrace = match asked_bash(runtimes, &mut asked, folder.path()) {
         Ok(xtrace) => xtrace,
         Err(cause) => return Ok(Err(format!("bash could not be asked: {cause}"))),
     };
@@ -65,12 +72,12 @@ pub(super) fn reports(
 }
 
 /// Where bash will write its commands, if it takes part.
-fn asked_bash(runtimes: &[AskedRuntime], asked: &mut Command) -> io::Result<Option<Xtrace>> {
+fn asked_bash(runtimes: &[AskedRuntime], asked: &mut Command, folder: &Path) -> io::Result<Option<Xtrace>> {
     if !runtimes.contains(&AskedRuntime::Bash) {
         return Ok(None);
     }
     let xtrace = Xtrace::begin()?;
-    ask_bash(asked, xtrace.descriptor())?;
+    ask_bash(asked, xtrace.descriptor(), folder)?;
     Ok(Some(xtrace))
 }
 

@@ -54,17 +54,28 @@ pub(super) fn ask(runtime: AskedRuntime, command: &mut Command, folder: &Path) -
     Ok(())
 }
 
-/// Makes bash write every command to a descriptor before it executes it. Where bash takes `PS4` from its environment, it
-/// writes the file of the command, too.
-pub(super) fn ask_bash(command: &mut Command, descriptor: i32) -> io::Result<()> {
+/// What bash writes before each command: its file and its line, between two marks.
+const BASH_PLACE: &str = "+\u{1}$BASH_SOURCE:$LINENO\u{1} ";
+/// bash takes `PS4` from its environment only if it does not run as root. Scripts of root read it from here.
+const BASH_HOOK: &str = "PS4=$'+\\001$BASH_SOURCE:$LINENO\\001 '\n";
+
+/// Makes bash write every command to a descriptor before it executes it, with its file and line where it can.
+pub(super) fn ask_bash(command: &mut Command, descriptor: i32, folder: &Path) -> io::Result<()> {
     let number = descriptor.to_string();
     let options = users("SHELLOPTS").map_or_else(|| "xtrace".to_owned(), |set| format!("{set}:xtrace"));
-    for (name, value) in
-        [("SHELLOPTS", &*options), ("BASH_XTRACEFD", &number), ("PS4", "+\u{1}$BASH_SOURCE\u{1} ")]
-    {
+    for (name, value) in [("SHELLOPTS", &*options), ("BASH_XTRACEFD", &number), ("PS4", BASH_PLACE)] {
         command.set_variable(name, OsStr::new(value)).map_err(io::Error::other)?;
     }
+    if users("BASH_ENV").is_none() && rustix::process::geteuid().is_root() {
+        let hook = hook(folder, "bash-env", BASH_HOOK)?;
+        command.set_variable("BASH_ENV", OsStr::new(&hook)).map_err(io::Error::other)?;
+    }
     Ok(())
+}
+
+/// Makes a zsh that was asked write the file and the line of each command, which takes too long to measure anything else.
+pub(super) fn ask_places(command: &mut Command) -> io::Result<()> {
+    command.set_variable("FIRSTBYTE_PLACES", OsStr::new("1")).map_err(io::Error::other)
 }
 
 /// zsh reads its rc files from `ZDOTDIR`: ours source the user's.

@@ -161,6 +161,36 @@ fn programs_that_are_started_are_named_once_with_all_that_they_start() {
 }
 
 #[test]
+fn a_program_that_a_shell_starts_has_the_line_that_starts_it() {
+    let loads = vec![
+        load(EXECUTABLE, "zsh", "/bin/zsh", [1, 900_000], 0),
+        load(EXECUTABLE, "sleep", "/bin/sleep", [300_000, 300_000], 1),
+        load(EXECUTABLE, "git", "/bin/git", [200_000, 200_000], 1),
+        load(EXECUTABLE, "id", "/bin/id", [100_000, 100_000], 1),
+    ];
+    let command = |program: &str, place: &str, time| {
+        let (program, place) = (program.to_owned(), place.to_owned());
+        ShellCommand { program, place, time: Some(Nanos(time)) }
+    };
+    let commands = vec![
+        command("sleep", "/plug.zsh:3", 0),
+        command("git", "/a:1", 7),
+        command("git", "/b:2", 9),
+        command("git", "/a:1", 1),
+    ];
+    let mut summary = Summary { loads, commands, ..Summary::of(vec![run(quiet())]).unwrap() };
+    let text = |summary: &Summary| findings(summary, &MachineFacts::default()).remove(0).text;
+    summary.commands[2].time = None;
+    assert!(text(&summary).contains("`git` 200 µs, from 2 lines, "), "the last one may be the longest");
+    summary.commands[2].time = Some(Nanos(9));
+    let text = text(&summary);
+    assert!(
+        text.contains("`sleep` 300 µs, from /plug.zsh:3, `git` 200 µs, mostly from /b:2, `id` 100 µs."),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_program_has_not_the_time_of_those_that_it_starts() {
     let loads = vec![
         load(EXECUTABLE, "make", "/bin/make", [1, 900_000], 0),

@@ -1,7 +1,14 @@
 # Sources the user's own file of this name, as zsh would have done, and measures how long it takes.
 if (( ${+FIRSTBYTE_OWN} )); then ZDOTDIR=$FIRSTBYTE_OWN; else unset ZDOTDIR; fi
 firstbyte_file=${ZDOTDIR:-$HOME}/$firstbyte_name
-if [[ -r $firstbyte_file ]]; then
+if [[ -r $firstbyte_file ]] && (( ${+FIRSTBYTE_PLACES} )); then
+  TRAPDEBUG() {
+    emulate -L zsh
+    print -r -- "at	$EPOCHREALTIME	${funcfiletrace[1]}	${ZSH_DEBUG_CMD%%$'\n'*}" >>! $FIRSTBYTE_LOADS/zsh-at-$$
+  }
+  source $firstbyte_file
+  unfunction TRAPDEBUG 2> /dev/null
+elif [[ -r $firstbyte_file ]]; then
   zprof -c
   firstbyte_from=$EPOCHREALTIME
   source $firstbyte_file

@@ -1,8 +1,18 @@
 //! The `firstbyte` command: parse, run, exit.
 
 use firstbyte::cli::{Cli, CliCommand};
+use firstbyte::commands::Exit;
 use firstbyte::output::{say, visible};
+use firstbyte_measure::allocation::Allocator;
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator::new(out_of_memory);
+
+fn out_of_memory() -> ! {
+    say("error: there is no more memory\nhelp: free some memory, or raise the limit (`ulimit -v` shows it)");
+    std::process::exit(Exit::Unable.code().into())
+}
 
 fn main() -> ExitCode {
     let cli = Cli::of_process();

@@ -5,7 +5,7 @@ use super::placement::{Placement, Placements};
 use crate::document::conditions::PlacedOn;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{CounterValues, Counters};
-use firstbyte_measure::launch::{LaunchError, Launcher, Until};
+use firstbyte_measure::launch::{LaunchError, Launcher, Until, limits};
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
 use firstbyte_measure::tracer::{Event, EventKind, Recording, RunOptions, Tracer, ptrace};
@@ -144,6 +144,7 @@ impl Tracees<'_> {
 impl Runner for Tracees<'_> {
     fn switch(&mut self, traced: bool) -> Result<(), ExperimentError> {
         if traced != self.traced {
+            limits::restore().map_err(ExperimentError::machine)?;
             let switched = if traced { self.observer.attach() } else { self.observer.detach() };
             switched.map_err(ExperimentError::machine)?;
             self.traced = traced;
@@ -160,7 +161,17 @@ impl Runner for Tracees<'_> {
         Some(self.placements.of(program))
     }
 
+    /// A program may lower our limits, and then a later one fails because it has them, too.
     fn run(&mut self, program: usize) -> Result<Recording, LaunchError> {
+        let run = self.once(program);
+        let failed = |recording: &Recording| !recording.exit.success() || recording.killed.is_some();
+        let is_suspect = run.as_ref().map_or_else(|error| !matches!(error, LaunchError::Interrupted), failed);
+        if is_suspect && limits::restore()? { self.once(program) } else { run }
+    }
+}
+
+impl Tracees<'_> {
+    fn once(&mut self, program: usize) -> Result<Recording, LaunchError> {
         self.executions += 1;
         self.placements.go_to(program);
         let Tracee { launcher, options, .. } = &mut self.all[program];

@@ -183,6 +183,44 @@ fn odd_programs_are_measured_as_others_are() {
     });
 }
 
+/// What the next program would inherit: no stack, no descriptors, no address space (the numbers of `getrlimit(2)`).
+const TAKEN: [(&str, &str); 3] = [("3", "the stack"), ("7", "open files"), ("9", "address space")];
+
+#[test]
+fn a_program_that_lowers_our_limits_changes_no_later_run() {
+    for_both_users(|place| {
+        for backend in place.backends() {
+            for (number, _) in TAKEN {
+                let hostile = format!("./hostile takes-{number}");
+                let words = ["bench", "--backend", backend, "--runs", "3", "--no-counts", &hostile, "true"];
+                let Some(output) = place.judged(place.run(&words), backend) else { break };
+                let said = String::from_utf8_lossy(&output.stdout);
+                assert_eq!(output.status.code(), Some(0), "{backend}, {number}: {said}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_limit_that_we_may_not_raise_again_is_named_and_blamed_on_no_other_program() {
+    let Some(place) = Place::new(true) else { return };
+    for backend in place.backends() {
+        for (number, name) in TAKEN {
+            let hostile = format!("./hostile takes-all-{number}");
+            let words = ["bench", "--backend", backend, "--runs", "3", "--no-counts", &hostile, "true"];
+            let output = place.judged(place.run(&words), backend).unwrap();
+            let shown = format!(
+                "{}{}",
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            );
+            let words: Vec<&str> = shown.split_whitespace().collect();
+            assert_eq!(output.status.code(), Some(4), "{backend}, {number}: {shown}");
+            assert!(words.join(" ").contains(&format!("own limit on {name}")), "{backend}: {shown}");
+        }
+    }
+}
+
 #[test]
 fn a_program_that_removes_itself_cannot_be_started_again() {
     for backend in ["pipe", "ptrace"] {
@@ -217,6 +255,24 @@ fn traces_of_such_programs_show_no_odd_bytes_and_leave_nothing() {
             let said = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(0), "{backend}, {way}: {said}");
         }
+    }
+}
+
+/// What a program writes to its stderr is shown where it failed: C0 and C1 controls, among them the sequences that set a
+/// clipboard (OSC 52) and a link (OSC 8), and characters that turn the direction of text.
+#[test]
+fn a_failing_programs_stderr_gives_our_terminal_no_orders() {
+    let Some(place) = Place::new(false) else { return };
+    let text = r"printf 'a\033]52;c;eA==\007\033]8;;http://x\033\\\302\2331m\233d\b\342\200\256' >&2; exit 1";
+    let program = format!("sh -c \"{text}\"");
+    for words in [
+        &["bench", "--backend", "pipe", "--runs", "1", "--no-counts"][..],
+        &["bench", "--backend", "pipe", "--runs", "1", "--no-counts", "--export-markdown=-"],
+        &["diff", "--backend", "ptrace", "--quick", "true"],
+    ] {
+        let output = place.judged(place.run(&[words, &[&program]].concat()), "stderr").unwrap();
+        let shown = [output.stdout, output.stderr].concat();
+        assert!(!shown.contains(&0x9b) && !String::from_utf8_lossy(&shown).contains('\u{202e}'), "{words:?}");
     }
 }
 

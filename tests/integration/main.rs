@@ -55,6 +55,7 @@ mod prometheus_real;
 mod prometheus_scale;
 mod ptrace;
 mod regions;
+mod refused_calls;
 mod report;
 mod results_kept;
 mod rights;

@@ -37,6 +37,18 @@ fn without_proc_bpf_does_not_guess_whose_process_ids_it_sees() {
 }
 
 #[test]
+fn without_proc_ptrace_is_chosen_where_it_works() {
+    let folder = folder();
+    let script =
+        "mount -t tmpfs none /proc; exec \"$0\" bench --runs 1 --no-counts --export-json out.json true";
+    let Some(output) = in_namespace(folder.path(), script) else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let document: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(document["tool"]["backend"], "ptrace");
+}
+
+#[test]
 fn on_an_overlay_results_are_replaced_and_runs_are_cold() {
     let folder = folder();
     let script = "mkdir lower upper work merged; cp /bin/echo lower/program; echo old > lower/out.json

@@ -90,6 +90,19 @@ static int no_resources(void)
 	return setrlimit(RLIMIT_FSIZE, &none);
 }
 
+/* way: `takes-NUMBER`, or `takes-all-NUMBER` to lower the hard limit, too */
+static int takes_from_parent(const char *way)
+{
+	int all = !strncmp(way, "takes-all-", 10), number = atoi(way + (all ? 10 : 6));
+	struct rlimit limit;
+	if (prlimit(getppid(), number, 0, &limit))
+		return 1;
+	limit.rlim_cur = 0;
+	if (all)
+		limit.rlim_max = 0;
+	return prlimit(getppid(), number, &limit, 0) != 0;
+}
+
 static int odd_names(void)
 {
 	prctl(PR_SET_NAME, "a) R 1\n\x1b[2J\xff");
@@ -157,6 +170,8 @@ int main(int count, char **words)
 		stay();
 	if (!strcmp(way, "no-resources"))
 		return no_resources();
+	if (!strncmp(way, "takes-", 6))
+		return takes_from_parent(way);
 	if (!strcmp(way, "odd-names"))
 		return odd_names();
 	if (!strcmp(way, "no-words"))

@@ -9,7 +9,7 @@
 //! | timeline | [`timeline`] | turns events into phases and instants; pure |
 //!
 //! Besides these there are [`sampler`] (which user code ran), [`counters`] (hardware counters), [`counts`] (the deterministic tier), [`arch`] (the
-//! differences between processors), [`machine`] (facts about this machine), [`regular_file`], [`own_folder`], [`clock`] and [`units`].
+//! differences between processors), [`allocation`], [`machine`] (facts about this machine), [`regular_file`], [`own_folder`], [`clock`] and [`units`].
 //!
 //! A run takes three steps: a [`launch::Launcher`] for a command, a tracer from [`tracer::phases::choose_phases`], and
 //! [`timeline::Timeline::of`] for its recording. `examples/first_byte.rs` is a complete program.
@@ -17,6 +17,7 @@
 //! Some functions change the whole process, and are meant for the `firstbyte` command: those of [`launch::interrupt`],
 //! [`launch::tree::adopt_orphans`] and [`page_cache::namespace::enter`].
 
+pub mod allocation;
 pub mod arch;
 pub mod clock;
 pub mod confinement;

@@ -1,7 +1,9 @@
 //! Why a launch failed, in words that help.
 
 use super::command::Command;
+use crate::confinement::Confinement;
 use object::read::elf::{FileHeader, ProgramHeader};
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -47,12 +49,26 @@ pub enum LaunchError {
         /// The kernel's answer.
         cause: io::Error,
         /// What to do.
-        help: &'static str,
+        help: Cow<'static, str>,
+    },
+    /// Not everything of the run may be seen.
+    #[error(
+        "`{program}`, or a program that it starts, has other rights than yours, and with the capabilities of its file firstbyte shows only your own processes\nhelp: run it as root, or with --backend ptrace, under which the program gets no such rights"
+    )]
+    OtherRights {
+        /// The program.
+        program: PathBuf,
+    },
+    /// A program has lowered a limit of ours for good (`prlimit(2)` of its parent).
+    #[error(
+        "a program has lowered firstbyte's own limit on {name}, which every later program would have, too\nhelp: run as root, which may raise it again, or leave that program out"
+    )]
+    Limit {
+        /// Its name.
+        name: &'static str,
     },
     /// A resource that the run needs is not available.
-    #[error(
-        "cannot get {what}: {cause}\nhelp: close other programs or raise the limit (`ulimit -a` shows it)"
-    )]
+    #[error("cannot get {what}: {cause}\nhelp: {}", what_helps(.cause))]
     Resource {
         /// The resource.
         what: &'static str,
@@ -132,13 +148,19 @@ impl LaunchError {
     pub fn is_machine_failure(&self) -> bool {
         match self {
             LaunchError::Resource { .. }
+            | LaunchError::Limit { .. }
             | LaunchError::TemporaryFile { .. }
             | LaunchError::Unkillable { .. }
             | LaunchError::PortInUse { .. } => true,
-            // `execve(2)` fails so if the user has too many processes; other steps may, too.
-            LaunchError::Step { cause, .. } => {
+            // `execve(2)` fails so if the user has too many processes; other steps may, too. No program needs the
+            // steps that are ours alone.
+            LaunchError::Step { cause, step, .. } => {
                 let scarce = [libc::EAGAIN, libc::ENOMEM, libc::EMFILE, libc::ENFILE];
-                cause.raw_os_error().is_some_and(|errno| scarce.contains(&errno))
+                let denied = [libc::EPERM, libc::ENOSYS];
+                let is_ours = !["execve", "chdir"].contains(step);
+                cause
+                    .raw_os_error()
+                    .is_some_and(|errno| scarce.contains(&errno) || is_ours && denied.contains(&errno))
             }
             _ => false,
         }
@@ -175,9 +197,28 @@ impl LaunchError {
                 "name processors that exist (`nproc --all`) and that you may use"
             }
             libc::EAGAIN | libc::ENOMEM => "free some memory, or end some processes",
+            libc::EPERM | libc::ENOSYS if Confinement::examine().filtered => FILTERED,
             _ => "try it by hand: the shell may say more",
         };
-        LaunchError::Step { program, step, cause: io::Error::from_raw_os_error(errno), help }
+        LaunchError::Step { program, step, cause: io::Error::from_raw_os_error(errno), help: help.into() }
+    }
+}
+
+/// The step at which a child waits until it is traced.
+pub(super) const MEETING: &str = "meeting the tracer";
+
+/// What helps against a filter that refuses a call.
+const FILTERED: &str = "a seccomp filter refuses a system call: run firstbyte outside of it, or start the container with --security-opt seccomp=unconfined";
+
+/// What the user can do about a resource that the kernel refuses.
+fn what_helps(cause: &io::Error) -> &'static str {
+    match cause.raw_os_error() {
+        Some(libc::EMFILE) => "raise the limit on open files, as in: ulimit -n 1024",
+        Some(libc::ENFILE) => "close other programs: the machine has no more open files",
+        Some(libc::EAGAIN) => "end some processes, or raise their limit (`ulimit -u` shows it)",
+        Some(libc::ENOMEM) => "free some memory, or raise the limit (`ulimit -v` shows it)",
+        Some(libc::EPERM | libc::ENOSYS) if Confinement::examine().filtered => FILTERED,
+        _ => "`firstbyte doctor` shows what works here",
     }
 }
 

@@ -1,18 +1,14 @@
 //! A command that runs as a shell would run it: in our process group, with our stdin, stdout and stderr. What it leaves
 //! running is the user's.
 
-use super::wait::polled;
-use super::{Command, ExitStatus, LaunchError, interrupt};
+use super::ready::ChildEnd;
+use super::tree::{self, Held};
+use super::{Child, Command, ExitStatus, LaunchError, Launcher, Preparation, interrupt};
 use crate::clock;
 use crate::units::Nanos;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Stdio};
+use std::os::fd::AsRawFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -20,8 +16,6 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Foreground {
     reaper: Reaper,
-    /// `None`: it has ended already.
-    pidfd: Option<OwnedFd>,
     started: Nanos,
     /// How many signals to us it has heard of.
     passed_on: u32,
@@ -31,44 +25,29 @@ pub struct Foreground {
 #[derive(Debug)]
 enum Reaper {
     /// [`Foreground::wait`].
-    Ourselves(Child),
-    /// A tracer, which tells us how, and when.
-    Tracer(Receiver<(ExitStatus, Nanos)>),
+    Ourselves(ChildEnd),
+    /// A tracer, which tells us how, and when. The process is held, because the tracer may reap it at any time.
+    Tracer(Receiver<(ExitStatus, Nanos)>, Option<Held>),
 }
 
 impl Foreground {
-    /// Starts the command with our environment. `stdout_to_stderr`: our stdout is needed for something else.
+    /// Starts the command. `stdout_to_stderr`: our stdout is needed for something else.
     ///
     /// # Errors
     ///
-    /// It cannot be executed, or there is no process or descriptor for it.
+    /// It cannot be executed, or there is no process for it.
     pub fn start(command: &Command, stdout_to_stderr: bool) -> Result<Foreground, LaunchError> {
-        let mut starting = std::process::Command::new(command.program());
-        let mut words = command.argv.iter().map(|word| OsStr::from_bytes(word.as_bytes()));
-        if let Some(name) = words.next() {
-            starting.arg0(name);
-        }
-        starting.args(words);
-        if stdout_to_stderr {
-            starting.stdout(Stdio::from(io::stderr()));
-        }
-
-        let started = clock::now();
-        let child = starting.spawn().map_err(|cause| refused(command, &cause))?;
-        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
-        let pidfd = pidfd.map_err(|cause| LaunchError::Resource {
-            what: "a descriptor of the process",
-            cause: cause.into(),
-        })?;
-        let (reaper, pidfd) = (Reaper::Ourselves(child), Some(pidfd));
-        // Also those that arrived before it was there are passed on.
-        Ok(Foreground { reaper, pidfd, started, passed_on: 0 })
+        let mut launcher = Launcher::new(command.clone())?;
+        let child = launcher.launch_in_foreground(stdout_to_stderr, Preparation::None)?;
+        let reaper = Reaper::Ourselves(ChildEnd::of(child.pid));
+        // Also signals that arrived before it was there are passed on.
+        Ok(Foreground { reaper, started: child.spawned, passed_on: 0 })
     }
 
     /// A command that a tracer has started, reaps, and tells the end of.
-    pub fn traced(child: &super::Child, ended: Receiver<(ExitStatus, Nanos)>) -> Foreground {
-        let pidfd = Pid::from_raw(child.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        Foreground { reaper: Reaper::Tracer(ended), pidfd, started: child.spawned, passed_on: 0 }
+    pub fn traced(child: &Child, ended: Receiver<(ExitStatus, Nanos)>) -> Foreground {
+        let reaper = Reaper::Tracer(ended, tree::hold(child.pid));
+        Foreground { reaper, started: child.spawned, passed_on: 0 }
     }
 
     /// When it was started.
@@ -85,13 +64,11 @@ impl Foreground {
     pub fn wait(&mut self, pause: Duration) -> io::Result<Option<(ExitStatus, Nanos)>> {
         self.pass_on_signals();
         match &mut self.reaper {
-            Reaper::Ourselves(child) => {
-                // Of one that has made us its tracer (`PTRACE_TRACEME`), wait(2) would also report that it stops.
-                let [ended] = polled([self.pidfd.as_ref().map_or(-1, AsRawFd::as_raw_fd)], pause);
-                let status = if ended { child.try_wait()? } else { None };
-                Ok(status.map(|status| (ExitStatus::from_wait(status.into_raw()), clock::now())))
+            Reaper::Ourselves(end) if end.wait([-1, -1], pause).0 => {
+                Ok(Some((reaped(end.child())?, clock::now())))
             }
-            Reaper::Tracer(ended) => match ended.recv_timeout(pause) {
+            Reaper::Ourselves(_) => Ok(None),
+            Reaper::Tracer(ended, _) => match ended.recv_timeout(pause) {
                 Ok(ended) => Ok(Some(ended)),
                 Err(RecvTimeoutError::Timeout) => Ok(None),
                 Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the tracer has lost it")),
@@ -105,16 +82,33 @@ impl Foreground {
             return;
         }
         self.passed_on = count;
-        let signal = interrupt::interrupted().filter(|signal| !is_from_terminal(*signal));
-        if let (Some(pidfd), Some(signal)) = (&self.pidfd, signal.and_then(Signal::from_named_raw)) {
-            // One that has ended needs none. One that has stopped itself hears it once it continues.
-            let _ = pidfd_send_signal(pidfd, signal).and_then(|()| pidfd_send_signal(pidfd, Signal::CONT));
+        let Some(signal) = interrupt::interrupted().filter(|signal| !is_from_terminal(*signal)) else {
+            return;
+        };
+        // One that has ended needs none. One that has stopped itself hears it once it continues.
+        for signal in [signal, libc::SIGCONT] {
+            match &self.reaper {
+                // SAFETY: our own child, which has not been reaped: its id cannot be another's.
+                Reaper::Ourselves(end) => unsafe {
+                    libc::kill(end.child(), signal);
+                },
+                Reaper::Tracer(_, held) => held.iter().for_each(|held| held.send(signal)),
+            }
         }
     }
 }
 
-fn refused(command: &Command, cause: &io::Error) -> LaunchError {
-    LaunchError::from_child(command, "execve", cause.raw_os_error().unwrap_or(libc::EINVAL))
+/// Reaps a child that has ended.
+fn reaped(child: i32) -> io::Result<ExitStatus> {
+    let mut status = 0;
+    // SAFETY: the out-pointer is valid.
+    while unsafe { libc::waitpid(child, &raw mut status, libc::__WALL) } != child {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok(ExitStatus::from_wait(status))
 }
 
 /// Whether this signal has come from the terminal, which sends it to its whole foreground process group.

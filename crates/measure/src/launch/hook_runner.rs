@@ -7,6 +7,7 @@
 
 use super::exit_status::ExitStatus;
 use super::interrupt;
+use super::ready::ChildEnd;
 use super::tree::{self, Held};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fs::{File, OpenOptions};
@@ -65,7 +66,7 @@ pub fn run(command: &str, stderr: BorrowedFd<'_>, limit: Duration) -> io::Result
     drop(writer);
     tree::spare(keeper);
 
-    let outcome = Watched::new(report).and_then(|mut watched| watched.wait(limit, signals));
+    let outcome = Watched::new(report, keeper).and_then(|mut watched| watched.wait(limit, signals));
     if !matches!(outcome, Ok(Kept::Ended(_))) {
         // Its children become ours, and are not spared.
         tree::discard_spared(keeper);
@@ -153,13 +154,15 @@ unsafe fn report(number: c_int) {
 struct Watched {
     reports: File,
     shell: Option<Held>,
+    keeper: ChildEnd,
 }
 
 impl Watched {
-    fn new(reports: PipeReader) -> io::Result<Watched> {
+    fn new(reports: PipeReader, keeper: c_int) -> io::Result<Watched> {
         let mut reports = File::from(std::os::fd::OwnedFd::from(reports));
         let shell = read_number(&mut reports)?;
-        Ok(Watched { reports, shell: if shell > 0 { tree::hold(shell) } else { None } })
+        let shell = if shell > 0 { tree::hold(shell) } else { None };
+        Ok(Watched { reports, shell, keeper: ChildEnd::of(keeper) })
     }
 
     /// `signals`: how many had arrived when the command began.
@@ -189,11 +192,17 @@ impl Watched {
 
     /// Returns early if a signal arrives.
     fn has_ended(&self, pause: Duration) -> bool {
-        let mut asked = libc::pollfd { fd: self.reports.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let milliseconds = c_int::try_from(pause.as_millis()).unwrap_or(c_int::MAX);
-        // SAFETY: one descriptor, which we own.
-        unsafe { libc::poll(&raw mut asked, 1, milliseconds) > 0 }
+        // The keeper closes its end when it ends, and reports before.
+        let (keeper_ended, may_have_reported) = self.keeper.wait([self.reports.as_raw_fd(), -1], pause);
+        keeper_ended || may_have_reported && has_bytes(&self.reports)
     }
+}
+
+/// Whether there is something to read, or nobody will ever write.
+fn has_bytes(reports: &File) -> bool {
+    let mut bytes: c_int = 0;
+    // SAFETY: an out-pointer (`FIONREAD` in ioctl(2)).
+    unsafe { libc::ioctl(reports.as_raw_fd(), libc::FIONREAD, &raw mut bytes) == 0 && bytes > 0 }
 }
 
 fn read_number(reports: &mut File) -> io::Result<c_int> {

@@ -8,8 +8,9 @@
 use super::affinity::CpuSet;
 use super::child::Child;
 use super::command::Command;
-use super::diagnosis::LaunchError;
+use super::diagnosis::{LaunchError, MEETING};
 use super::kill_guard;
+use super::limits;
 use super::ourselves;
 use super::stdio::{OutputKind, Stdout, input, null};
 use super::wait::Watch;
@@ -85,7 +86,7 @@ const STEPS: [&str; 9] = [
     "dup2",
     "sched_setaffinity",
     "chdir",
-    "meeting the tracer",
+    MEETING,
     "seccomp",
     "execve",
 ];
@@ -127,6 +128,7 @@ impl Launcher {
     /// A launcher for one command, whose stdin is `/dev/null`, and whose stderr we read, until set otherwise.
     pub fn new(command: Command) -> Result<Launcher, LaunchError> {
         ourselves::handle_broken_pipes();
+        limits::keep();
         Ok(Launcher {
             argv: terminated(&command.argv),
             environment: terminated(&command.environment),
@@ -330,7 +332,7 @@ extern "C" fn child_main(orders: *mut c_void) -> c_int {
         if !orders.streams.foreground {
             separate(orders);
         }
-        if orders.meeting < 0 {
+        if orders.meeting < 0 && !orders.streams.foreground {
             // Before the exec, because its processes may run before our parent does. A tracer's end ends all that it traces.
             kill_guard::guard(orders.pid.get().read_volatile());
         }
@@ -413,6 +415,9 @@ unsafe fn meet(orders: &Orders) {
     unsafe {
         libc::close(orders.tracers_end);
         let (pid, mut go) = (libc::getpid(), 0_u8);
+        // the reason for what fails without one
+        *libc::__errno_location() = libc::ECONNRESET;
+        check(pid, 6, orders);
         let written = libc::write(orders.meeting, ptr::from_ref(&pid).cast(), size_of_val(&pid));
         check(if written == 4 { 0 } else { -1 }, 6, orders);
         let heard = libc::read(orders.meeting, ptr::from_mut(&mut go).cast(), 1);

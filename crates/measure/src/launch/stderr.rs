@@ -80,7 +80,9 @@ pub(super) fn pipe() -> Result<(File, OwnedFd), LaunchError> {
     let (ours, tracee) = unsafe { (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
     // Only our end is non-blocking: the tracee's must block, as a shell's pipe does. SAFETY: plain fcntl on a
     // descriptor that we own.
-    unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    if unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
+        return Err(LaunchError::resource("a pipe that does not block"));
+    }
     Ok((ours, tracee))
 }
 

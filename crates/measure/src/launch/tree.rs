@@ -2,9 +2,11 @@
 
 use super::diagnosis::LaunchError;
 use super::interrupt;
+use super::limits;
+use super::ready::{ChildEnd, pidfd, polled};
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -55,11 +57,7 @@ pub struct Held(OwnedFd);
 /// Holds the process that has this id now; `None` if there is none. The caller must check afterwards that it is the
 /// intended one: it is if that one has not exited yet.
 pub fn hold(pid: i32) -> Option<Held> {
-    // SAFETY: plain system call (`pidfd_open(2)`, Linux 5.3); the descriptor is owned at once.
-    unsafe {
-        let pidfd = i32::try_from(libc::syscall(libc::SYS_pidfd_open, pid, 0)).ok()?;
-        (pidfd >= 0).then(|| Held(OwnedFd::from_raw_fd(pidfd)))
-    }
+    pidfd(pid).ok().map(Held)
 }
 
 impl Held {
@@ -70,7 +68,7 @@ impl Held {
     ///
     /// The kernel's answer if we may not kill it: a set-user-ID program may now run as another user.
     pub fn kill(&self) -> io::Result<bool> {
-        if self.is_dead(0) {
+        if self.is_dead(Duration::ZERO) {
             return Ok(false);
         }
         let no_details = ptr::null::<libc::siginfo_t>();
@@ -79,7 +77,7 @@ impl Held {
             libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), libc::SIGKILL, no_details, 0)
         };
         let answer = io::Error::last_os_error();
-        if sent != 0 && answer.raw_os_error() != Some(libc::ESRCH) && !self.is_dead(0) {
+        if sent != 0 && answer.raw_os_error() != Some(libc::ESRCH) && !self.is_dead(Duration::ZERO) {
             return Err(answer);
         }
         self.dies();
@@ -88,11 +86,14 @@ impl Held {
 
     /// Asks it to end (SIGTERM). A stopped one is continued, so that it receives the signal.
     pub(super) fn terminate(&self) {
-        for signal in [libc::SIGTERM, libc::SIGCONT] {
-            let no_details = ptr::null::<libc::siginfo_t>();
-            // SAFETY: as in `kill`.
-            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), signal, no_details, 0) };
-        }
+        self.send(libc::SIGTERM);
+        self.send(libc::SIGCONT);
+    }
+
+    pub(super) fn send(&self, signal: i32) {
+        let no_details = ptr::null::<libc::siginfo_t>();
+        // SAFETY: as in `kill`.
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), signal, no_details, 0) };
     }
 
     /// Waits until it is dead, its time is up, or somebody interrupts us.
@@ -100,19 +101,16 @@ impl Held {
         let until = Instant::now() + DYING;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let left_ms = i32::try_from(left.as_millis()).unwrap_or(i32::MAX);
             // A signal ends the wait early, and not every signal interrupts us.
-            if self.is_dead(left_ms) || left.is_zero() || interrupt::interrupted().is_some() {
+            if self.is_dead(left) || left.is_zero() || interrupt::interrupted().is_some() {
                 return;
             }
         }
     }
 
     /// Returns early if a signal arrives.
-    fn is_dead(&self, wait_ms: i32) -> bool {
-        let mut asked = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one descriptor, which we own.
-        unsafe { libc::poll(&raw mut asked, 1, wait_ms) > 0 }
+    fn is_dead(&self, pause: Duration) -> bool {
+        polled([self.0.as_raw_fd()], pause) == Some([true])
     }
 }
 
@@ -139,12 +137,14 @@ pub(super) fn discard_spared(child: i32) {
     let _ = kill_and_reap(child);
 }
 
-/// Whether this process has any child, with a single system call.
+/// Whether this process has any child, with a single system call. It may have some if the kernel does not say.
 pub(super) fn has_children() -> bool {
     // SAFETY: plain data; WNOHANG, and WNOWAIT so that nothing is consumed.
     unsafe {
         let mut state: libc::siginfo_t = std::mem::zeroed();
-        libc::waitid(libc::P_ALL, 0, &raw mut state, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) == 0
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        libc::waitid(libc::P_ALL, 0, &raw mut state, options) == 0
+            || io::Error::last_os_error().raw_os_error() != Some(libc::ECHILD)
     }
 }
 
@@ -231,16 +231,30 @@ fn kill_orphans() -> Result<(), LaunchError> {
 ///
 /// We may not kill it, or it does not die.
 fn kill_and_reap(child: i32) -> Result<(), LaunchError> {
-    let resists = |cause| LaunchError::unkillable(child, cause);
     if is_reaped(child) {
         return Ok(());
     }
-    let held = hold(child).ok_or_else(|| LaunchError::resource("a descriptor of the process"))?;
-    held.kill().map_err(resists)?;
-    if is_reaped(child) {
-        return Ok(());
+    // SAFETY: our own child, which has not been reaped: its id cannot be another's.
+    if unsafe { libc::kill(child, libc::SIGKILL) } != 0 {
+        return Err(LaunchError::unkillable(child, io::Error::last_os_error()));
     }
-    Err(resists(io::Error::other("it was sent SIGKILL, and has not died")))
+
+    let (end, until) = (ChildEnd::of(child), Instant::now() + DYING);
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        // A signal ends the wait early, and not every signal interrupts us.
+        let has_ended = end.wait([-1, -1], left).0;
+        if is_reaped(child) {
+            return Ok(());
+        }
+        if has_ended {
+            return Err(LaunchError::resource("the exit status of the program"));
+        }
+        if left.is_zero() || interrupt::interrupted().is_some() {
+            let cause = io::Error::other("it was sent SIGKILL, and has not died");
+            return Err(LaunchError::unkillable(child, cause));
+        }
+    }
 }
 
 /// Reaps a child if it is dead. A process that is not our child counts as reaped.
@@ -252,7 +266,12 @@ fn is_reaped(child: i32) -> bool {
 
 /// Our children, by `/proc/thread-self/children` (proc(5)).
 fn children() -> Vec<i32> {
-    let listed = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+    let list = || fs::read_to_string("/proc/thread-self/children");
+    let listed = list().or_else(|error| match limits::restore() {
+        Ok(true) => list(),
+        _ => Err(error),
+    });
+    let listed = listed.unwrap_or_default();
     listed.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 

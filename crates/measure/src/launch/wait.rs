@@ -5,13 +5,13 @@ use super::child::Child;
 use super::diagnosis::LaunchError;
 use super::exit_status::named;
 use super::interrupt;
+use super::ready::ChildEnd;
 use super::stdio::Stdout;
 use super::{ExitStatus, kill_guard, tree};
 use crate::clock;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -31,9 +31,6 @@ const SHORT_LIMIT: Duration = Duration::from_millis(200);
 
 /// How long a tracee has to end after it was asked to (SIGTERM), in nanoseconds.
 const GRACE_NANOS: u64 = 1_000_000_000;
-
-/// We wait at least this long between two looks.
-const MIN_PAUSE: Duration = Duration::from_micros(100);
 
 /// How often we check whether a long-lived tracee has stopped itself.
 const STOP_CHECK: Duration = Duration::from_millis(100);
@@ -222,7 +219,7 @@ fn until_exited(
     stdout: &mut Stdout,
     timeout: Option<Duration>,
 ) -> Result<Option<Killed>, LaunchError> {
-    let pidfd = open_pidfd(child)?;
+    let end = ChildEnd::of(child.pid);
     let (mut ending, mut standstill) = (Ending::default(), StoppedSince::default());
     loop {
         let elapsed = Duration::from_nanos(clock::now().0.saturating_sub(child.spawned.0));
@@ -241,14 +238,14 @@ fn until_exited(
 
         // A tracee that is dead already and belongs to another user may not be killed either.
         if let Err(cause) = done
-            && !poll_both(&pidfd, stdout, Duration::ZERO)
+            && !wait_for_both(&end, stdout, Duration::ZERO)
         {
             return Err(LaunchError::unkillable(child.pid, cause));
         }
 
         let pause = if ending.has_begun() { STOP_CHECK } else { left.unwrap_or(STOP_CHECK).min(STOP_CHECK) };
         let pause = if ending.has_begun() { pause } else { stdout.pause(pause, elapsed) };
-        if poll_both(&pidfd, stdout, pause) {
+        if wait_for_both(&end, stdout, pause) {
             return Ok(ending.killed);
         }
     }
@@ -352,41 +349,13 @@ pub(crate) fn reason_to_kill(left: Option<Duration>, stopped: Option<i32>) -> Op
     stopped.map(Killed::Stopped)
 }
 
-/// A descriptor that becomes readable when the child has exited (`pidfd_open(2)`, Linux 5.3).
-fn open_pidfd(child: &Child) -> Result<OwnedFd, LaunchError> {
-    // SAFETY: plain system call; the descriptor is owned at once.
-    unsafe {
-        let pidfd = libc::syscall(libc::SYS_pidfd_open, child.pid, 0);
-        let pidfd = i32::try_from(pidfd).unwrap_or(-1);
-        if pidfd < 0 {
-            return Err(LaunchError::resource("a descriptor of the process"));
-        }
-        Ok(OwnedFd::from_raw_fd(pidfd))
-    }
-}
-
 /// Whether the child has exited, after waiting at most `pause`. Reads output as it arrives.
-fn poll_both(pidfd: &OwnedFd, stdout: &mut Stdout, pause: Duration) -> bool {
-    let [output, errors] = stdout.pollable();
-    let asked = polled([pidfd.as_raw_fd(), output, errors], pause);
-    if asked[1] || asked[2] {
+fn wait_for_both(end: &ChildEnd, stdout: &mut Stdout, pause: Duration) -> bool {
+    let (ended, has_output) = end.wait(stdout.pollable(), pause);
+    if has_output {
         stdout.drain();
     }
-    asked[0]
-}
-
-/// Which of the descriptors has something to read, after waiting at most `pause` for one. Those below 0 have nothing.
-pub(crate) fn polled<const N: usize>(descriptors: [i32; N], pause: Duration) -> [bool; N] {
-    let mut asked = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-    // a pause must not become a busy loop
-    let pause = pause.max(MIN_PAUSE);
-    let time = libc::timespec {
-        tv_sec: libc::time_t::try_from(pause.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: pause.subsec_nanos().into(),
-    };
-    // SAFETY: the array is valid for its length, and the time is valid; no mask is given.
-    unsafe { libc::ppoll(asked.as_mut_ptr(), N as libc::nfds_t, &raw const time, std::ptr::null()) };
-    asked.map(|asked| asked.revents != 0)
+    ended
 }
 
 /// The signal that stopped the child, if it is stopped.

@@ -8,48 +8,59 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-/// Stops a child at its `execve` with `ptrace(2)` and reads `PTRACE_GET_SYSCALL_INFO` there (Linux 5.3).
+/// Stops a child with `ptrace(2)` and reads `PTRACE_GET_SYSCALL_INFO` there (Linux 5.3). It needs no `/proc`.
 pub fn ptrace_stop() -> io::Result<()> {
-    let mut command = Command::new("/proc/self/exe");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: the closure runs in the forked child and makes one system call; it neither allocates nor locks.
-    unsafe { command.pre_exec(trace_me) };
-    let mut child = command.spawn()?;
-    let stopped = is_stopped(&child).and_then(|()| syscall_info(&child));
-    // The child stops when its execve returns, so it has not executed a single instruction of our program.
-    child.kill()?;
-    child.wait()?;
+    // SAFETY: the child makes system calls only.
+    let child = match unsafe { libc::fork() } {
+        // SAFETY: this is that child.
+        0 => unsafe { stop_traced() },
+        child => child,
+    };
+    check(child.into())?;
+
+    let stopped = has_stopped(child).and_then(|()| syscall_info(child));
+    // SAFETY: our own child, which nobody else reaps.
+    unsafe {
+        libc::kill(child, libc::SIGKILL);
+        libc::waitpid(child, std::ptr::null_mut(), 0);
+    }
     stopped
 }
 
-fn trace_me() -> io::Result<()> {
-    // SAFETY: PTRACE_TRACEME takes no pointer; it marks the calling process as traced by its parent.
-    check(unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) })
-}
-
-fn is_stopped(child: &Child) -> io::Result<()> {
-    let mut status = 0;
-    // SAFETY: `status` is a valid place for the kernel to write an int to, and outlives the call.
-    let waited = unsafe { libc::waitpid(pid(child), &raw mut status, 0) };
-    check(waited.into())?;
-    if libc::WIFSTOPPED(status) {
-        Ok(())
-    } else {
-        Err(io::Error::other(format!("the child did not stop (wait status {status:#x})")))
+/// In the child: stops, or exits with the number of the error.
+unsafe fn stop_traced() -> ! {
+    // SAFETY: system calls without pointers. If it is not known who we are, `raise` signals nobody.
+    unsafe {
+        if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 {
+            libc::raise(libc::SIGSTOP);
+        }
+        libc::_exit(*libc::__errno_location())
     }
 }
 
-fn syscall_info(child: &Child) -> io::Result<()> {
+fn has_stopped(child: libc::pid_t) -> io::Result<()> {
+    let mut status = 0;
+    // SAFETY: `status` is a valid place for the kernel to write an int to, and outlives the call.
+    while unsafe { libc::waitpid(child, &raw mut status, 0) } != child {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    match status {
+        stopped if libc::WIFSTOPPED(stopped) => Ok(()),
+        ended if libc::WIFEXITED(ended) => Err(io::Error::from_raw_os_error(libc::WEXITSTATUS(ended))),
+        other => Err(io::Error::other(format!("the child did not stop (wait status {other:#x})"))),
+    }
+}
+
+fn syscall_info(child: libc::pid_t) -> io::Result<()> {
     const PTRACE_GET_SYSCALL_INFO: libc::c_uint = 0x420e;
     let mut record = [0_u8; 128];
     // SAFETY: the kernel writes at most `record.len()` bytes, which is the address argument (ptrace(2)).
-    check(unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO, pid(child), record.len(), record.as_mut_ptr()) })
-}
-
-fn pid(child: &Child) -> libc::pid_t {
-    child.id().cast_signed()
+    check(unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO, child, record.len(), record.as_mut_ptr()) })
 }
 
 /// The first 64 bytes of `struct perf_event_attr` (`PERF_ATTR_SIZE_VER0`, `linux/perf_event.h`).

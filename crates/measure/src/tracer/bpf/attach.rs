@@ -4,6 +4,7 @@ use super::bare_loader::loader;
 use super::kernel_types::KernelTypes;
 use super::namespace::Namespace;
 use crate::confinement::{Confinement, Hindrance};
+use crate::launch::LaunchError;
 use aya::programs::{ProgramError, RawTracePoint};
 use aya::{Btf, BtfError, Ebpf, EbpfError};
 use std::error::Error;
@@ -127,6 +128,9 @@ pub enum AttachError {
     /// EPERM.
     #[error("{}\nhelp: {}", .0.cause, .0.help)]
     Rights(Hindrance),
+    /// Descriptors or memory are missing.
+    #[error(transparent)]
+    Scarce(LaunchError),
     /// The object could not be loaded.
     #[error("the kernel refused the programs: {}\nhelp: firstbyte doctor", with_causes(.0))]
     Load(EbpfError),
@@ -175,12 +179,28 @@ pub enum AttachError {
 
 impl AttachError {
     pub(super) fn of_object(cause: EbpfError) -> AttachError {
-        if is_denied(&cause) { AttachError::denied() } else { AttachError::Load(cause) }
+        AttachError::of_any(&cause).unwrap_or(AttachError::Load(cause))
     }
 
     /// A rootless container often has another `/sys`, without it, which is not the reason.
     fn of_type_information(cause: BtfError) -> AttachError {
+        if let Some(scarce) = AttachError::of_scarcity(&cause) {
+            return scarce;
+        }
         if Confinement::examine().user_namespace { AttachError::denied() } else { AttachError::Btf(cause) }
+    }
+
+    /// For causes that can stop anything.
+    fn of_any(error: &(dyn Error + 'static)) -> Option<AttachError> {
+        AttachError::of_scarcity(error).or_else(|| is_denied(error).then(AttachError::denied))
+    }
+
+    fn of_scarcity(error: &(dyn Error + 'static)) -> Option<AttachError> {
+        let scarce = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
+        let errno = errnos(error).find(|errno| scarce.contains(errno))?;
+        let what = if errno == libc::ENOMEM { "memory for the programs" } else { "a descriptor" };
+        let cause = io::Error::from_raw_os_error(errno);
+        Some(AttachError::Scarce(LaunchError::Resource { what, cause }))
     }
 
     fn denied() -> AttachError {
@@ -226,8 +246,10 @@ fn is_passing(error: &io::Error) -> bool {
 
 /// The error of a program that was not loaded or attached.
 pub(super) fn refused(program: &'static str, cause: ProgramError) -> AttachError {
+    if let Some(error) = AttachError::of_any(&cause) {
+        return error;
+    }
     match cause {
-        cause if is_denied(&cause) => AttachError::denied(),
         cause if is_not_judged(&cause) => AttachError::Program { program, cause },
         ProgramError::LoadError { io_error, verifier_log } => {
             let log = format!("{program}: {io_error}\n{verifier_log}\n");
@@ -243,8 +265,12 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
 
 /// Seccomp filters deny with EPERM, and some with ENOSYS, although every kernel that has our programs' types has bpf(2).
 fn is_denied(error: &(dyn Error + 'static)) -> bool {
-    let io_errors = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
-    io_errors.into_iter().any(|cause| matches!(cause.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)))
+    errnos(error).any(|errno| matches!(errno, libc::EPERM | libc::ENOSYS))
+}
+
+/// The kernel's answers among the causes.
+fn errnos<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = i32> + 'e {
+    causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error())
 }
 
 /// An error and its causes, which its own message may leave out. For example, only the source of "failed to create map"
@@ -330,6 +356,18 @@ mod tests {
         let syscall = aya::sys::SyscallError { call: "bpf_map_create", io_error: denied() };
         let error = refused("sys_enter", ProgramError::SyscallError(syscall));
         assert!(matches!(error, AttachError::Rights(_)), "{error}");
+    }
+
+    #[test]
+    fn a_lack_of_descriptors_or_memory_is_no_refusal() {
+        let error = |errno| {
+            let io_error = io::Error::from_raw_os_error(errno);
+            let syscall = aya::sys::SyscallError { call: "bpf_prog_load", io_error };
+            refused("sys_enter", ProgramError::SyscallError(syscall)).to_string()
+        };
+        assert!(error(libc::EMFILE).starts_with("cannot get a descriptor: Too many open files"));
+        assert!(error(libc::ENOMEM).starts_with("cannot get memory for the programs: "));
+        assert!(error(libc::EINVAL).starts_with("the kernel refused the program `sys_enter`: "));
     }
 
     #[test]

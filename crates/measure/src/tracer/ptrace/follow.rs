@@ -25,6 +25,7 @@ use crate::tracer::Event;
 use crate::tracer::event::WantedContents;
 use crate::units::Nanos;
 use std::fs;
+use std::io;
 use std::mem::MaybeUninit;
 
 /// How much of a run is observed.
@@ -77,6 +78,8 @@ enum Waited {
     Interrupted,
     /// There is no tracee left.
     Over,
+    /// The kernel refuses to tell.
+    Refused(io::Error),
 }
 
 /// How often everything is killed and resumed when a run does not end. After that it is abandoned.
@@ -151,9 +154,12 @@ impl<'r> Follower<'r> {
         self
     }
 
-    /// Follows until nothing is left of the tree. Returns `None` if the tracee's end was not seen: somebody else
-    /// reaped it, or it does not die when killed.
-    pub(super) fn follow(mut self) -> Option<Followed> {
+    /// Follows until nothing is left of the tree.
+    ///
+    /// # Errors
+    ///
+    /// The tracee's end was not seen: somebody else reaped it, it does not die when killed, or we may not wait for it.
+    pub(super) fn follow(mut self) -> io::Result<Followed> {
         let mut rescues = 0;
 
         loop {
@@ -163,9 +169,13 @@ impl<'r> Follower<'r> {
                     self.collect();
                 }
                 Waited::Over => break,
+                Waited::Refused(cause) => {
+                    end_all(&self.tree.everyone());
+                    return Err(cause);
+                }
                 Waited::Interrupted if !self.rescue.is_asked() => {}
                 // The kernel kills what is left when this thread ends (PTRACE_O_EXITKILL).
-                Waited::Interrupted if rescues == RESCUES => return None,
+                Waited::Interrupted if rescues == RESCUES => return Err(io::Error::other("it has not died")),
                 Waited::Interrupted => {
                     rescues += 1;
                     end_all(&self.tree.everyone());
@@ -173,14 +183,15 @@ impl<'r> Follower<'r> {
             }
         }
 
-        let End { status, reaped, usage } = self.end?;
+        let reaped_by_another = || io::Error::from_raw_os_error(libc::ECHILD);
+        let End { status, reaped, usage } = self.end.ok_or_else(reaped_by_another)?;
         let writes = self.phases.writes();
         let counts = self.tally.map(|tally| tally.finish(writes)).unwrap_or_default();
         let mut events = self.events;
         events.extend(self.phases.into_last());
         events.extend(self.full.into_iter().flat_map(FullEvents::into_interrupted));
         let files = self.files.map(Files::finish).unwrap_or_default();
-        Some(Followed { events, counts, files, status, reaped, usage, outlived: self.outlived })
+        Ok(Followed { events, counts, files, status, reaped, usage, outlived: self.outlived })
     }
 
     fn answer(&mut self, report: &Report) {
@@ -462,8 +473,12 @@ fn wait() -> Waited {
         let usage = unsafe { usage.assume_init() };
         return Waited::Reported(Report { at, tracee: TracedThread(reported), status, usage });
     }
-    let interrupted = std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR);
-    if interrupted { Waited::Interrupted } else { Waited::Over }
+    let cause = io::Error::last_os_error();
+    match cause.raw_os_error() {
+        Some(libc::EINTR) => Waited::Interrupted,
+        Some(libc::ECHILD) => Waited::Over,
+        _ => Waited::Refused(cause),
+    }
 }
 
 /// The path that an exec names. If it names only a descriptor, the file behind it.

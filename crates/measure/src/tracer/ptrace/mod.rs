@@ -53,8 +53,10 @@ mod watch_events;
 mod watcher;
 
 use crate::Counts;
+use crate::confinement::Confinement;
+use crate::launch::ready::ChildEnd;
 use crate::launch::wait::Killed;
-use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, tree};
+use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, limits, tree};
 use crate::tracer::event::WantedContents;
 use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer, frame};
 pub use cpuid_count::{NoCpuidCount, cpuid_count};
@@ -63,12 +65,14 @@ use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
 pub use proc::own_proc;
 use rescue::Rescue;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use std::time::Duration;
 use stops::SampleStops;
 use tracee::TracedThread;
 use watch::{Standstill, Watched, until_untraced};
@@ -166,11 +170,12 @@ fn observe(
     sampler: Option<&mut dyn SampleStops>,
 ) -> Result<Observed, LaunchError> {
     let mut stdout = options.stdout()?;
-    let (ours, childs) =
-        UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause })?;
+    let (ours, childs) = meeting()?;
     let tracers_end = ours.as_raw_fd();
     let (standstill, rescue) = (Standstill::default(), Rescue::default());
     let (seized, is_seized) = channel();
+    // A new thread of Rust's library panics without memory for its second stack.
+    limits::restore_memory()?;
 
     let (child, killed, traced) = thread::scope(|scope| {
         let tracing = thread::Builder::new()
@@ -187,9 +192,8 @@ fn observe(
         drop(childs); // this tells the tracing thread if the child has died
         let process = is_seized.recv().ok();
         let killed = match (&child, process) {
-            (Ok(child), Some(process)) => {
-                let watch = launcher.watch();
-                let mut watched = Watched::new(child, &mut stdout, process, watch);
+            (Ok(child), Some(())) => {
+                let mut watched = Watched::new(child, &mut stdout, launcher.watch());
                 let killed = watched.until_exited(options.timeout, &standstill, &rescue, &is_seized);
                 until_untraced(&is_seized, &rescue);
                 killed
@@ -217,44 +221,52 @@ enum Untraced {
     Died,
     /// The kernel refused, and the child has been killed.
     Refused(io::Error),
-    /// Somebody else reaped it, or it did not die when killed.
-    Lost,
+    /// Its end was not seen, for this reason.
+    Lost(io::Error),
 }
 
 /// Runs on a thread of its own: seizes the child and follows its tree to the end.
 fn trace<'r>(
-    mut meeting: UnixStream,
+    mut meeting: File,
     kind: OutputKind,
     extent: Extent,
     sampler: Option<&'r mut dyn SampleStops>,
     (standstill, rescue): (&'r Standstill, &'r Rescue),
-    seized: Sender<OwnedFd>,
+    seized: Sender<()>,
 ) -> Result<Followed, Untraced> {
     rescue.is_for_this_thread();
-    let (root, process) = met(&mut meeting)?;
-
+    let root = met(&mut meeting)?;
     let stdout = OurStdout::of(root, kind);
     if !matches!(extent, Extent::Phases | Extent::Samples) {
         root.interrupt(); // only a tracee that is resumed in this way stops at its system calls
     }
 
     // If the watching thread no longer listens, it has nothing to watch. The run continues.
-    let _ = seized.send(process);
+    let _ = seized.send(());
     let _ = meeting.write_all(&[1]); // if the child has died meanwhile, the wait reports it
     drop(meeting);
 
     let followed = Follower::new(root, stdout, extent, standstill, rescue).sampling(sampler).follow();
     drop(seized); // not earlier: the watching thread waits for it
-    followed.ok_or(Untraced::Lost)
+    followed.map_err(Untraced::Lost)
+}
+
+/// The two ends where a child meets its tracer: the tracer's and the child's.
+fn meeting() -> Result<(File, OwnedFd), LaunchError> {
+    let pair = UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause });
+    pair.map(|(ours, childs)| (File::from(OwnedFd::from(ours)), OwnedFd::from(childs)))
 }
 
 /// Seizes the child that has come to the meeting. It waits there for one byte.
-fn met(meeting: &mut UnixStream) -> Result<(TracedThread, OwnedFd), Untraced> {
+fn met(meeting: &mut File) -> Result<TracedThread, Untraced> {
     let mut pid = [0; 4];
     meeting.read_exact(&mut pid).map_err(|_| Untraced::Died)?;
     let pid = i32::from_ne_bytes(pid);
-    let held = TracedThread::seize(pid).and_then(|root| Ok((root, tracee::pidfd(pid)?)));
-    held.map_err(|cause| {
+    // A signal to 0 or less goes to many processes, and to -1 to all of them (`kill(2)`).
+    if pid <= 1 {
+        return Err(Untraced::Died);
+    }
+    TracedThread::seize(pid).map_err(|cause| {
         TracedThread(pid).kill();
         Untraced::Refused(cause)
     })
@@ -269,9 +281,9 @@ fn verdict(
     if matches!(traced, Err(Untraced::Died | Untraced::Refused(_))) {
         reap(child.pid);
     }
-    if matches!(traced, Err(Untraced::Lost)) {
+    if matches!(traced, Err(Untraced::Lost(_))) {
         tree::clear_group(child.pid);
-        if tree::hold(child.pid).is_some() {
+        if !ChildEnd::of(child.pid).wait([-1, -1], Duration::ZERO).0 {
             let cause = io::Error::other("it was sent SIGKILL, and has not died");
             return Err(LaunchError::unkillable(child.pid, cause));
         }
@@ -280,19 +292,20 @@ fn verdict(
         (Err(Untraced::Refused(cause)), _) => Err(refused(launcher, cause)),
         (_, Some(failure)) => Err(failure),
         (Ok(followed), None) => Ok(followed),
-        (Err(_), None) => Err(LaunchError::resource("the exit status of the program")),
+        (Err(Untraced::Lost(cause)), None) => Err(LaunchError::Resource { what: EXIT_STATUS, cause }),
+        (Err(Untraced::Died), None) => Err(LaunchError::resource(EXIT_STATUS)),
     }
 }
 
+const EXIT_STATUS: &str = "the exit status of the program";
+
 fn refused(launcher: &Launcher, cause: io::Error) -> LaunchError {
-    if cause.raw_os_error().is_some_and(|errno| [libc::EMFILE, libc::ENFILE].contains(&errno)) {
-        return LaunchError::Resource { what: "a descriptor of the process", cause };
-    }
+    let scope = "run as root, or allow it: sudo sysctl kernel.yama.ptrace_scope=1".to_owned();
     LaunchError::Step {
         program: launcher.command().program().to_owned(),
         step: "ptrace",
         cause,
-        help: "run as root, or allow it: sudo sysctl kernel.yama.ptrace_scope=1",
+        help: Confinement::examine().of_ptrace().map_or(scope, |by_filter| by_filter.help).into(),
     }
 }
 

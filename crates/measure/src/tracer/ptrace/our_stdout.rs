@@ -1,8 +1,9 @@
 //! Whether a descriptor of a tracee leads to the stdout that we gave it.
 
 use super::proc::own_proc;
-use super::tracee::{TracedThread, owned, pidfd};
+use super::tracee::TracedThread;
 use crate::launch::OutputKind;
+use crate::launch::ready::{owned, pidfd};
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};

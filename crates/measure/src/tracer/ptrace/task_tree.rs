@@ -3,10 +3,10 @@
 //! When a thread creates another one, two stops follow in any order: the creator's, which announces the new thread,
 //! and the new thread's own.
 
-use super::tracee::{TracedThread, pidfd};
+use super::tracee::TracedThread;
+use crate::launch::ready::pidfd;
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io;
 
 /// One thread of one process.
 #[derive(Clone, Copy, Debug)]
@@ -160,8 +160,20 @@ impl TaskTree {
 /// Whether a new `thread` belongs to its creator's process. Only the first thread of a process has a descriptor
 /// (`pidfd_open(2)`). `/proc` is not asked, because it may show other processes.
 pub(super) fn is_further_thread(thread: i32) -> bool {
-    let nobody = |error: io::Error| error.raw_os_error() == Some(libc::ESRCH);
-    pidfd(thread).is_err_and(|error| !nobody(error))
+    let refused = pidfd(thread).err().and_then(|error| error.raw_os_error());
+    match refused {
+        None | Some(libc::ESRCH) => false,
+        // ENOENT since Linux 6.15
+        Some(libc::EINVAL | libc::ENOENT) => true,
+        // The call is forbidden, or there are no descriptors.
+        Some(_) => !leads_process(thread),
+    }
+}
+
+/// Whether a process has the id of this thread (`tgkill(2)`).
+fn leads_process(thread: i32) -> bool {
+    // SAFETY: asks, without sending anything.
+    unsafe { libc::syscall(libc::SYS_tgkill, thread, thread, 0) == 0 }
 }
 
 /// The process of a thread and that process's parent (proc(5)).
@@ -174,6 +186,14 @@ pub(super) fn ask_family_of(thread: i32) -> Option<(i32, i32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_first_thread_leads_its_process() {
+        // SAFETY: gettid has no arguments and no effects.
+        let further = || unsafe { libc::gettid() };
+        assert!(leads_process(std::process::id().cast_signed()));
+        assert!(!std::thread::spawn(move || leads_process(further())).join().unwrap());
+    }
 
     #[test]
     fn the_last_thread_that_begins_to_exit_ends_its_process() {

@@ -6,7 +6,6 @@
 use crate::arch::{Syscall, audit};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr;
 
 /// A thread that we trace.
@@ -191,20 +190,4 @@ impl TracedThread {
         // SAFETY: a signal to a process that we trace.
         unsafe { libc::kill(self.0, libc::SIGKILL) };
     }
-}
-
-/// A descriptor of a process. It becomes readable when all threads of the process have exited (`pidfd_open(2)`,
-/// Linux 5.3).
-pub(super) fn pidfd(pid: i32) -> io::Result<OwnedFd> {
-    // SAFETY: plain system call; the descriptor is owned at once.
-    unsafe { owned(libc::syscall(libc::SYS_pidfd_open, pid, 0)) }
-}
-
-/// # Safety
-/// `descriptor` is a system call's result: negative, or a fresh descriptor that nobody else owns.
-pub(super) unsafe fn owned(descriptor: libc::c_long) -> io::Result<OwnedFd> {
-    let found = i32::try_from(descriptor).ok().filter(|fd| *fd >= 0);
-    let descriptor = found.ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the caller's promise.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

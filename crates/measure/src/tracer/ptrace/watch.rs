@@ -7,10 +7,10 @@
 
 use super::rescue::{Deadline, Rescue};
 use crate::clock;
-use crate::launch::wait::{Ending, Killed, STANDSTILL, Watch, polled, reason_to_kill};
+use crate::launch::ready::ChildEnd;
+use crate::launch::wait::{Ending, Killed, STANDSTILL, Watch, reason_to_kill};
 use crate::launch::{Child, Stdout};
 use crate::units::Nanos;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) struct Watched<'r> {
     child: &'r Child,
     stdout: &'r mut Stdout,
-    process: OwnedFd,
+    end: ChildEnd,
     watch: Watch,
 }
 
@@ -66,14 +66,9 @@ fn stood_still((stop, from): (Stop, Nanos), now: Nanos) -> Option<i32> {
 }
 
 impl<'r> Watched<'r> {
-    /// For a tracee that has been seized; `process` is its pidfd.
-    pub(super) fn new(
-        child: &'r Child,
-        stdout: &'r mut Stdout,
-        process: OwnedFd,
-        watch: Watch,
-    ) -> Watched<'r> {
-        Watched { child, stdout, process, watch }
+    /// For a tracee that has been seized.
+    pub(super) fn new(child: &'r Child, stdout: &'r mut Stdout, watch: Watch) -> Watched<'r> {
+        Watched { child, stdout, end: ChildEnd::of(child.pid), watch }
     }
 
     /// Watches until the tracee has exited, or nobody traces it any more. Returns why we killed it, if we did. If it does
@@ -83,7 +78,7 @@ impl<'r> Watched<'r> {
         timeout: Option<Duration>,
         stands: &Standstill,
         rescue: &Rescue,
-        tracing: &Receiver<OwnedFd>,
+        tracing: &Receiver<()>,
     ) -> Option<Killed> {
         let mut deadline = Deadline::default();
         let mut standing: Option<(Stop, Nanos)> = None;
@@ -102,7 +97,8 @@ impl<'r> Watched<'r> {
             } else if ending.killed.is_none() {
                 ending.killed = reason_to_kill(left, stopped);
                 if ending.killed.is_some() {
-                    self.kill();
+                    // The tracing thread learns of its death and kills the rest.
+                    self.end.kill();
                 }
             }
 
@@ -133,19 +129,12 @@ impl<'r> Watched<'r> {
 
     /// If `reading` is set, output ends the wait, too.
     fn has_exited_within(&mut self, pause: Duration, reading: bool) -> bool {
-        let [output, errors] = if reading { self.stdout.pollable() } else { [-1, -1] };
-        let asked = polled([self.process.as_raw_fd(), output, errors], pause);
-        if asked[1] || asked[2] {
+        let outputs = if reading { self.stdout.pollable() } else { [-1, -1] };
+        let (ended, has_output) = self.end.wait(outputs, pause);
+        if has_output && reading {
             self.stdout.drain();
         }
-        asked[0]
-    }
-
-    /// Kills the tracee. The tracing thread learns of its death and kills the rest.
-    fn kill(&self) {
-        let (process, no_details) = (self.process.as_raw_fd(), std::ptr::null::<libc::siginfo_t>());
-        // SAFETY: the descriptor refers to this process and to no later one; `siginfo` may be null.
-        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process, libc::SIGKILL, no_details, 0) };
+        ended
     }
 }
 

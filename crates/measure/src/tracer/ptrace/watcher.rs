@@ -8,14 +8,14 @@ use super::our_stdout::OurStdout;
 use super::rescue::Rescue;
 use super::watch::Standstill;
 use super::watch_events::{Listeners, WatchEvents};
-use super::{Untraced, filter, met, reap, refused};
+use super::{EXIT_STATUS, Untraced, filter, meeting, met, reap, refused};
 use crate::launch::{Child, Command, Foreground, LaunchError, Launcher, Preparation};
 use crate::tracer::Backend;
 use crate::tracer::choose::ChooseError;
 use crate::tracer::watch::{EndedProgram, Scope, WatchEvent, Watcher};
+use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -44,8 +44,7 @@ impl Watcher for PtraceWatch {
 
     fn start(&mut self, command: &Command, stdout_to_stderr: bool) -> Result<Foreground, LaunchError> {
         let mut launcher = Launcher::new(command.clone())?;
-        let (ours, childs) =
-            UnixStream::pair().map_err(|cause| LaunchError::Resource { what: "a socket pair", cause })?;
+        let (ours, childs) = meeting()?;
         let tracers_end = ours.as_raw_fd();
         let ((sender, events), (begun, has_begun), (ended, end)) =
             (sync_channel(WAITING), channel(), channel());
@@ -109,15 +108,15 @@ impl Drop for PtraceWatch {
 }
 
 /// Runs on a thread of its own: seizes the command and follows it, and all that it creates, to the end.
-fn trace(mut meeting: UnixStream, listeners: Listeners, rescue: &Rescue) -> Result<(), Untraced> {
+fn trace(mut meeting: File, listeners: Listeners, rescue: &Rescue) -> Result<(), Untraced> {
     rescue.is_for_this_thread();
-    let (command, _process) = met(&mut meeting)?;
+    let command = met(&mut meeting)?;
     let events = WatchEvents::new(command.0, listeners);
     let standstill = Standstill::default();
     let follower = Follower::new(command, OurStdout::Unknown, Extent::Phases, &standstill, rescue);
     let _ = meeting.write_all(&[1]); // if the child has died meanwhile, the wait reports it
     drop(meeting);
-    follower.watching(events).follow().map(|_| ()).ok_or(Untraced::Lost)
+    follower.watching(events).follow().map(|_| ()).map_err(Untraced::Lost)
 }
 
 /// Why the command was not executed.
@@ -126,8 +125,10 @@ fn failure(launcher: &Launcher, child: &Child, thread: JoinHandle<Result<(), Unt
     if matches!(traced, Err(Untraced::Died | Untraced::Refused(_))) {
         reap(child.pid);
     }
-    match traced {
-        Err(Untraced::Refused(cause)) => refused(launcher, cause),
-        _ => launcher.failure().unwrap_or_else(|| LaunchError::resource("the exit status of the program")),
+    match (traced, launcher.failure()) {
+        (Err(Untraced::Refused(cause)), _) => refused(launcher, cause),
+        (_, Some(failure)) => failure,
+        (Err(Untraced::Lost(cause)), None) => LaunchError::Resource { what: EXIT_STATUS, cause },
+        (_, None) => LaunchError::resource(EXIT_STATUS),
     }
 }

@@ -14,6 +14,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// A program that was not executed for this long, in nanoseconds, gives its label to another one.
 const IDLE: u64 = 3600 * 1_000_000_000;
 
+/// A program that was not executed for this long gives its label to one that was executed more often. So names of which each
+/// is executed once, by one user who wants all labels, keep them for a minute, and take none from what is used.
+const BRIEFLY_IDLE: u64 = 60 * 1_000_000_000;
+
 #[derive(Debug)]
 pub(super) struct Catalogue {
     most: usize,
@@ -76,7 +80,7 @@ impl Catalogue {
     /// that somebody typed.
     fn figures_for(&mut self, program: &WatchProgram, now: u64) -> &mut ProgramFigures {
         let name = name(&program.path);
-        if program.execs == 0 || name == OTHER || !self.has_room_for(name, now) {
+        if program.execs == 0 || name == OTHER || !self.has_room_for(name, program.execs, now) {
             return &mut self.rest;
         }
         let label = self.labels.entry(name.to_owned()).or_default();
@@ -84,14 +88,19 @@ impl Catalogue {
         &mut label.figures
     }
 
-    fn has_room_for(&mut self, name: &str, now: u64) -> bool {
+    /// `execs`: how often the program without a label was executed.
+    fn has_room_for(&mut self, name: &str, execs: u64, now: u64) -> bool {
         if self.labels.contains_key(name) || self.labels.len() < self.most {
             return true;
         }
+        let idle = |label: &Label| now.saturating_sub(label.last);
         let oldest = self.labels.iter().min_by_key(|(_, label)| label.last);
-        let idle = oldest.filter(|(_, label)| now.saturating_sub(label.last) >= IDLE);
-        let Some(idle) = idle.map(|(name, _)| name.clone()) else { return false };
-        self.labels.remove(&idle);
+        let unused = oldest.filter(|(_, label)| idle(label) >= IDLE);
+        let resting = self.labels.iter().filter(|(_, label)| idle(label) >= BRIEFLY_IDLE);
+        let rarest = resting.min_by_key(|(_, label)| (label.figures.execs, label.last));
+        let rarer = rarest.filter(|(_, label)| label.figures.execs < execs);
+        let Some(given) = unused.or(rarer).map(|(name, _)| name.clone()) else { return false };
+        self.labels.remove(&given);
         true
     }
 }
@@ -164,6 +173,23 @@ mod tests {
         assert_eq!(execs(&catalogue.update(&document(IDLE + 1, late), 0)), [("b", 4), (OTHER, 1)]);
         let again = vec![program("/a", 9, 0), program("/b", 5, 0)];
         assert_eq!(execs(&catalogue.update(&document(IDLE + 2, again), 0)), [("b", 4), (OTHER, 3)]);
+    }
+
+    #[test]
+    fn names_that_are_executed_once_keep_no_label_from_a_program_that_is_used() {
+        let mut catalogue = Catalogue::new(2);
+        let once = |names: std::ops::Range<u64>| names.map(|n| program(&format!("/tmp/once{n}"), 1, 0));
+        let used = |execs| program("/bin/used", execs, 0);
+        catalogue.update(&document(1, once(0..9).collect()), 0);
+        let soon: Vec<_> = once(0..9).chain([used(3)]).collect();
+        assert_eq!(execs(&catalogue.update(&document(2, soon), 0))[2], (OTHER, 10));
+
+        let later: Vec<_> = once(0..9).chain([used(5)]).collect();
+        let shown = catalogue.update(&document(BRIEFLY_IDLE + 1, later), 0);
+        assert_eq!(execs(&shown), [("once1", 1), ("used", 2), (OTHER, 10)]);
+        let others: Vec<_> = once(0..99).chain([used(5)]).collect();
+        let shown = catalogue.update(&document(3 * BRIEFLY_IDLE, others), 0);
+        assert_eq!(execs(&shown), [("once1", 1), ("used", 2), (OTHER, 100)], "no churn");
     }
 
     #[test]

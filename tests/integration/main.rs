@@ -48,6 +48,7 @@ mod level0;
 mod lines;
 mod lines_terminal;
 mod loads;
+mod own_processes;
 mod prometheus;
 mod prometheus_listener;
 mod prometheus_page;

@@ -297,6 +297,19 @@ fn an_exec_by_another_thread_begins_a_start() {
     assert_eq!(execs(&document), [(path.clone(), path)]);
 }
 
+/// The exec that fails belongs to the same process, but it is not the one with which the start begins.
+#[test]
+fn a_failing_exec_by_another_thread_takes_no_start_away() {
+    let Some(folder) = Folder::new() else { return };
+    let (Some(tracee), Some(path)) =
+        (folder.copy("watched.c", "tree"), folder.copy("three_calls.S", "wanted"))
+    else {
+        return;
+    };
+    let (document, _) = folder.traced(&["--trace", &path], &[&tracee, "exec-beside-failing", &path]);
+    assert_eq!((starts(&document), numbers(&document)), (1, vec![1]));
+}
+
 /// A parent that ignores SIGCHLD is not told of the end.
 #[test]
 fn a_start_ends_even_if_nobody_is_told() {

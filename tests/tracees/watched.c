@@ -38,6 +38,13 @@ static void *execute(void *unused)
 	_exit(9);
 }
 
+static void *fail_to_execute(void *unused)
+{
+	for (;;)
+		execve("/nonexistent", rest, environ);
+	return unused;
+}
+
 static void *exit_later(void *status)
 {
 	pause_ms(20);
@@ -154,6 +161,16 @@ int main(int argc, char **argv)
 		pthread_create(&thread[0], 0, execute, 0);
 		for (;;)
 			pause();
+	}
+	if (!strcmp(how, "exec-beside-failing")) {
+		/* while the kernel copies a megabyte of arguments, the execs of the other thread fail */
+		static char argument[1001], *many[1001];
+		memset(argument, 'x', sizeof(argument) - 1);
+		for (int i = 0; i < 1000; i++)
+			many[i] = argument;
+		pthread_create(&thread[0], 0, fail_to_execute, 0);
+		usleep(10000);
+		execve(argv[2], many, environ);
 	}
 	if (!strcmp(how, "leader-exits")) {
 		pthread_create(&thread[0], 0, exit_later, (void *)number);

@@ -100,7 +100,8 @@ impl Confinement {
         if self.of_mount().is_some() {
             "run as the container's root, for example with --user 0".to_owned()
         } else {
-            format!("run as root, or: {}", grant())
+            "run as root, or let a group of users trace (mode 0750): `firstbyte doctor` shows the command"
+                .to_owned()
         }
     }
 
@@ -152,11 +153,15 @@ impl Confinement {
     }
 }
 
-/// The command that gives the running executable the capabilities that the bpf backend needs (`capabilities(7)`).
+/// The command that gives the running executable the capabilities that the bpf backend needs (`capabilities(7)`), for a
+/// group of users, as Wireshark does for its `dumpcap`. A new group takes the capabilities away, so they come last.
 pub fn grant() -> String {
     let executable = std::env::current_exe().ok();
     let path = executable.as_ref().map_or("firstbyte".into(), |path| path.to_string_lossy());
-    format!("sudo setcap cap_bpf,cap_perfmon=ep {}", shell_words::quote(&path))
+    let path = shell_words::quote(&path);
+    format!(
+        "sudo groupadd -f firstbyte && sudo chgrp firstbyte {path} && sudo chmod 0750 {path} && sudo setcap cap_bpf,cap_perfmon=ep {path}"
+    )
 }
 
 /// Why `perf_event_open(2)` was refused to this process.
@@ -221,7 +226,7 @@ mod tests {
             (having(capable, true), "a seccomp filter forbids bpf(2)", "--security-opt seccomp=unconfined"),
             (having(1 << SYS_ADMIN, true), "a seccomp filter", "--security-opt seccomp=unconfined"),
             (rootless, "a rootless container", "rootful container started with --cap-add BPF"),
-            (user, "it needs root or CAP_BPF and CAP_PERFMON", "setcap cap_bpf,cap_perfmon"),
+            (user, "it needs root or CAP_BPF and CAP_PERFMON", "a group of users trace (mode 0750)"),
             (user_inside, "it needs root or CAP_BPF and CAP_PERFMON", "the container's root"),
             (locked, "lockdown", "boot without"),
             (having(ALL, false), "does not allow bpf(2)", "firstbyte doctor"),

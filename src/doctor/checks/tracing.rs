@@ -13,7 +13,8 @@ pub(super) fn bpf(probes: &Probes) -> Check {
             let (why, help) = error.split_once("\nhelp: ").unzip();
             let why = why.unwrap_or(error);
             let by_rights = || (!probes.root).then(grant);
-            let fix = help.filter(|help| *help != "firstbyte doctor").map(str::to_owned).or_else(by_rights);
+            let fix =
+                help.filter(|help| !help.contains("firstbyte doctor")).map(str::to_owned).or_else(by_rights);
             let cost = "phases come from the ptrace backend instead, which slows the program";
             check("not available").hindered(Status::DoesNotWork, format!("{}; {cost}", one_line(why)), fix)
         }

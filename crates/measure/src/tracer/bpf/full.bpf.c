@@ -162,7 +162,7 @@ TWICE("tp_btf/sched_process_exec", sched_process_exec)
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	struct mm_struct *mm = task->mm;
 	struct linux_binprm *bprm = (struct linux_binprm *)ctx->args[2];
-	if (!mm)
+	if (!mm || !is_shown(&s->run))
 		return 0;
 	WRITE_RECORD(s, struct record_image, fill_image(r, now, pid_tid, old_tid, bprm, mm));
 	return 0;

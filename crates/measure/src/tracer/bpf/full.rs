@@ -392,6 +392,9 @@ impl Tracer for BpfFull {
         let (Observed { mut events, ids, mut lost }, seen, outlived) = self.collect_and_kill();
         lost += self.skipped.read(&self.programs);
         let (child, ended) = ended?;
+        if seen.hidden != 0 {
+            return Err(LaunchError::OtherRights { program: launcher.command().program().to_owned() });
+        }
         let mut recording = frame(Backend::Bpf, launcher, options, &child, &ended, stdout.finish());
         recording.left_behind |= outlived?;
         recording.lost = lost + ids.translate(&mut events, &seen, recording.root);

@@ -30,14 +30,25 @@ struct {
 	__type(value, struct thread_slot);
 } OVERFLOW SEC(".maps");
 
-/* The session, if the tracee's exec has begun and the running task belongs to its tree; else 0. */
+/* Whether what the running process does may be recorded. */
+INLINE int is_shown(struct run *run)
+{
+	if (likely(is_own(run)))
+		return 1;
+	run->hidden = 1;
+	return 0;
+}
+
+/*
+ * The session, if the tracee's exec has begun and the running task belongs to its tree and may be looked at; else 0.
+ */
 INLINE struct full_session *session_of_task(u64 *pid_tid)
 {
 	struct full_session *s = current_session();
 	if (!s || likely(!s->run.exec_begun))
 		return 0;
 	*pid_tid = bpf_get_current_pid_tgid();
-	return in_tree(&s->run, *pid_tid >> 32) ? s : 0;
+	return in_tree(&s->run, *pid_tid >> 32) && is_shown(&s->run) ? s : 0;
 }
 
 /* Room for a record in the log; 0: it is full. */

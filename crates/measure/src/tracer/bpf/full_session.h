@@ -191,6 +191,9 @@ struct starts {
 	/* `program` is a whole path, and not only the name at its end; its length */
 	u32 by_path;
 	u32 length;
+	/* the thread whose exec the run begins with: another thread of its process may execute something else meanwhile */
+	u32 thread;
+	u32 spare;
 	struct scope scope;
 	char program[PATH_ROOM];
 };

@@ -37,6 +37,8 @@ pub(super) struct Starts {
     pub(super) over: u32,
     pub(super) by_path: u32,
     pub(super) length: u32,
+    pub(super) thread: u32,
+    pub(super) spare: u32,
     pub(super) scope: ScopeFields,
 }
 
@@ -229,6 +231,8 @@ mod tests {
             ("over", offset_of!(Starts, over)),
             ("by_path", offset_of!(Starts, by_path)),
             ("length", offset_of!(Starts, length)),
+            ("thread", offset_of!(Starts, thread)),
+            ("spare", offset_of!(Starts, spare)),
             ("scope", offset_of!(Starts, scope)),
             ("program", size_of::<Starts>()),
         ];

@@ -19,8 +19,8 @@ struct {
 INLINE int is_watched(struct full_session *s, u32 pid)
 {
 	if (s->starts.scope.everyone)
-		return in_scope(&s->starts.scope);
-	return bpf_map_lookup_elem(&WATCHED, &pid) != 0;
+		return in_scope(&s->run, &s->starts.scope);
+	return bpf_map_lookup_elem(&WATCHED, &pid) != 0 && is_own(&s->run);
 }
 
 /* The command itself is the child of the armed thread. */
@@ -136,7 +136,14 @@ INLINE int start_begins(struct full_session *s, struct raw_tracepoint *ctx)
 	/* a path that cannot be read yet is compared when the kernel has read it */
 	if (!is_program(s, argument_of((struct pt_regs *)ctx->args[0], takes & 7, compat), 0))
 		return 0;
-	return __sync_val_compare_and_swap(&s->run.root, 0, pid) == 0;
+	if (__sync_val_compare_and_swap(&s->run.root, 0, pid))
+		return 0;
+	s->starts.thread = (u32)bpf_get_current_pid_tgid();
+	/* a run that was given back has left the slots of threads that were in a call */
+#pragma clang loop unroll(full)
+	for (u32 i = 0; i < SLOTS; i++)
+		s->slots[i].tid = 0;
+	return 1;
 }
 
 /* The process that became the run has not executed the program. The next exec may be the one. */
@@ -172,7 +179,7 @@ INLINE void start_commits(struct full_session *s, u64 pid_tid, struct linux_binp
 /* An exec has failed. */
 INLINE int start_failed(struct full_session *s, u64 pid_tid)
 {
-	if (!s->starts.active || !is_starting(s, pid_tid))
+	if (!s->starts.active || !is_starting(s, pid_tid) || (u32)pid_tid != s->starts.thread)
 		return 0;
 	give_back(s, pid_tid);
 	return 1;

@@ -167,11 +167,35 @@ struct pid {
 /* include/linux/sched.h */
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
+#define PF_USER_WORKER 0x00004000
 #define TASK_ASLEEP 0x3 /* interruptible or not */
 #define TASK_DEAD 0x80
 #define SIGBUS 7
 #define SIGSEGV 11
 #define SIGCHLD 17
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+typedef struct {
+	u32 val;
+} kgid_t;
+
+/* 64 bits, in one number or, until 6.2, in two */
+typedef struct {
+	u64 val;
+} kernel_cap_t;
+
+struct cred {
+	kuid_t uid;
+	kgid_t gid;
+	kuid_t suid;
+	kgid_t sgid;
+	kuid_t euid;
+	kgid_t egid;
+	kernel_cap_t cap_permitted;
+} KERNEL_STRUCT;
 
 struct task_struct {
 	struct thread_info thread_info;
@@ -188,6 +212,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	struct pid *thread_pid;
 	struct files_struct *files;
+	struct cred *cred;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 } KERNEL_STRUCT;
@@ -211,6 +236,25 @@ INLINE u32 state_of(struct task_struct *task)
 /* include/linux/vm_event_item.h: the counts of a memory control group. The numbers are those of the running kernel. */
 enum vm_event_item { PGFAULT };
 #define is_page_fault(item) ((item) == __builtin_preserve_enum_value(*(enum vm_event_item *)PGFAULT, 1))
+
+/* include/linux/sched/task.h, since 6.4: what a thread of vhost is created with */
+struct kernel_clone_args {
+	u32 user_worker : 1;
+} KERNEL_STRUCT;
+
+/*
+ * Whether a thread that ends had an event when it was created: workers of io_uring and, since 6.4, of vhost had none
+ * (`create_io_thread` and `vhost_task_create` call `copy_process` without `kernel_clone`). Older kernels give the second
+ * flag another meaning.
+ */
+INLINE int is_announced(struct task_struct *task)
+{
+	struct kernel_clone_args *arguments = 0;
+	u32 unannounced = PF_IO_WORKER;
+	if (field_exists(arguments->user_worker))
+		unannounced |= PF_USER_WORKER;
+	return !(READ(task->flags) & unannounced);
+}
 
 struct linux_binprm {
 	const char *filename;

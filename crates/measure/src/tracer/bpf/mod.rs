@@ -28,6 +28,7 @@ mod ids;
 mod kernel_types;
 mod meaning_table;
 mod namespace;
+mod owner;
 mod phases;
 mod phases_session;
 mod record;

@@ -191,7 +191,9 @@ TWICE("raw_tp/sched_process_exec", sched_process_exec)
 	struct linux_binprm *bprm = (struct linux_binprm *)ctx->args[2];
 	const char *filename = 0;
 	bpf_probe_read_kernel(&filename, sizeof filename, &bprm->filename);
-	long length = bpf_probe_read_kernel_str(r.path, sizeof r.path, filename);
+	long length = 0;
+	if (likely(is_own(&s->run)))
+		length = bpf_probe_read_kernel_str(r.path, sizeof r.path, filename);
 	r.record.code = length > 0 ? length : 0;
 	if (bpf_ringbuf_output(&EVENTS, &r, sizeof r, RINGBUF_NO_WAKEUP))
 		count_lost(&s->run);

@@ -34,6 +34,13 @@ struct run {
 	u64 stdout_inode;
 	/* events that could not be recorded */
 	u64 lost;
+	/* only processes of this user without other capabilities than these are observed: see `is_own` */
+	u64 capabilities;
+	u32 user;
+	u32 restricted;
+	/* a process of the tree has other rights, so what it does was not recorded */
+	u32 hidden;
+	u32 spare;
 };
 
 /* One event. The meaning of `code` and `value` depends on the kind. */
@@ -73,6 +80,25 @@ INLINE void fill_head(struct record *r, u64 at, u64 pid_tid, u32 kind, u32 code,
 INLINE void count_lost(struct run *run)
 {
 	ADD(&run->lost, 1);
+}
+
+/*
+ * Whether we may look at the running process. If the right to observe comes from our file, and not from whoever started us,
+ * that is decided as ptrace(2) decides it (`__ptrace_may_access` in kernel/ptrace.c): its real, effective and saved ids are
+ * the caller's, and it has no more capabilities. So a set-user-ID program is not ours from its exec on.
+ */
+INLINE int is_own(struct run *run)
+{
+	if (likely(!run->restricted))
+		return 1;
+	struct task_struct *task = current_task();
+	struct cred *cred = FETCH(task->cred);
+	u64 permitted = ~0ULL;
+	bpf_probe_read_kernel(&permitted, sizeof permitted, &cred->cap_permitted);
+	u32 user = run->user, group = FETCH(cred->gid.val);
+	int same_user = FETCH(cred->uid.val) == user && FETCH(cred->suid.val) == user && FETCH(cred->euid.val) == user;
+	int same_group = FETCH(cred->sgid.val) == group && FETCH(cred->egid.val) == group;
+	return same_user && same_group && !(permitted & ~run->capabilities);
 }
 
 INLINE struct pid *ids_of(struct task_struct *task)

@@ -11,10 +11,10 @@ struct scope {
 	u64 cgroup;
 };
 
-/* Whether the running process is one of them. */
-INLINE int in_scope(struct scope *scope)
+/* Whether the running process is one of them, and one that we may look at. */
+INLINE int in_scope(struct run *run, struct scope *scope)
 {
-	if (!scope->everyone)
+	if (!scope->everyone || !is_own(run))
 		return 0;
 	if (scope->by_user && (u32)bpf_get_current_uid_gid() != scope->user)
 		return 0;

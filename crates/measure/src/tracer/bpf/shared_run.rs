@@ -1,6 +1,7 @@
 //! What all modes share with the kernel side: `run.h` in Rust, and memory that both sides map. Tests compare the files.
 
 use super::namespace::Namespace;
+use super::owner::Owner;
 use super::skipped::programs_may_be_skipped;
 use crate::launch::wait::until_reaped;
 use crate::launch::{Child, Ended, LaunchError, Launcher, Preparation, Stdout};
@@ -17,7 +18,7 @@ pub(super) const CALL_COMPAT: u32 = 0x8000_0000;
 
 /// `struct run`: the head of each mode's session.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) armed_by: u32,
     pub(super) root: u32,
@@ -32,6 +33,38 @@ pub(super) struct Run {
     pub(super) stdout_file: u64,
     pub(super) stdout_inode: u64,
     pub(super) lost: u64,
+    pub(super) capabilities: u64,
+    pub(super) user: u32,
+    pub(super) restricted: u32,
+    pub(super) hidden: u32,
+    pub(super) spare: u32,
+}
+
+/// Nobody is observed yet, and never more than we may look at.
+impl Default for Run {
+    fn default() -> Run {
+        let owner = Owner::of_caller();
+        Run {
+            armed_by: 0,
+            root: 0,
+            others: 0,
+            overflown: 0,
+            exec_begun: 0,
+            exec_done: 0,
+            match_inode: 0,
+            namespace: 0,
+            level: 0,
+            twice: 0,
+            stdout_file: 0,
+            stdout_inode: 0,
+            lost: 0,
+            capabilities: owner.capabilities,
+            user: owner.user,
+            restricted: owner.restricted.into(),
+            hidden: 0,
+            spare: 0,
+        }
+    }
 }
 
 thread_local! {
@@ -133,7 +166,12 @@ mod tests {
                 twice,
                 stdout_file,
                 stdout_inode,
-                lost
+                lost,
+                capabilities,
+                user,
+                restricted,
+                hidden,
+                spare
             ]
         );
     }

@@ -2,7 +2,7 @@
 
 use super::attach::{AttachError, Object};
 use super::full::{BpfFull, LARGE_RING, Observed};
-use super::full_session::Starts;
+use super::full_session::{FullSession, Starts};
 use super::namespace::own_mounts;
 use super::scope::ScopeFields;
 use super::shared_run::PATH_ROOM;
@@ -113,7 +113,8 @@ impl BpfStarts {
     fn ended(&mut self, root: u32, number: u64, mounts: u32) -> TracedStart {
         let spilled = std::mem::take(&mut self.spilled);
         let bytes = self.spilled_bytes + self.tracer.shared.read().logged;
-        let Observed { events, lost, .. } = self.tracer.read_records(&spilled);
+        let Observed { events, mut lost, .. } = self.tracer.read_records(&spilled);
+        lost += u64::from(self.tracer.shared.read().run.hidden);
         TracedStart {
             recording: recording(events, lost, root),
             number,
@@ -144,6 +145,7 @@ impl StartTracer for BpfStarts {
     }
 
     fn follow(&mut self, scope: Scope) {
+        self.tracer.shared.write(FullSession::default());
         self.begin(scope.into());
     }
 

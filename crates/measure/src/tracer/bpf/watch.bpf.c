@@ -89,6 +89,11 @@ int sched_process_exec(struct raw_tracepoint *ctx)
 		w->by_pid = pid;
 		w->by_entered = w->entered;
 	}
+	if (unlikely(!is_own(&s->run))) {
+		/* it has the rights of its file now: nothing more of it is seen */
+		bpf_map_delete_elem(&PROCESSES, &pid);
+		return 0;
+	}
 	w->entered = entered;
 	w->returned = 0;
 	w->output = 0;
@@ -104,7 +109,7 @@ int sched_process_fork(struct raw_tracepoint *ctx)
 		return 0;
 	u32 own = bpf_get_current_pid_tgid() >> 32, pid = 0;
 	struct watched *w = watched_process(own);
-	if (!w && !in_scope(&s->scope) && !is_armed(&s->run))
+	if (!w && !in_scope(&s->run, &s->scope) && !is_armed(&s->run))
 		return 0;
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	bpf_probe_read_kernel(&pid, sizeof pid, &child->tgid);
@@ -206,8 +211,7 @@ int sched_switch(struct raw_tracepoint *ctx)
 	if (!w)
 		return 0;
 	ADD(&w->cpu, READ(task->se.sum_exec_runtime));
-	/* of io_uring: its creation has no event */
-	if (READ(task->flags) & PF_IO_WORKER)
+	if (!is_announced(task))
 		return 0;
 	ADD(&w->threads, -1);
 	if (w->threads > 0)

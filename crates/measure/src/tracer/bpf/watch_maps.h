@@ -66,7 +66,7 @@ INLINE int land(struct watch_session *s, u32 tid, struct watch_flight *landed)
 /* Begins to watch the running process, which was there before the watch. */
 INLINE int adopt(struct watch_session *s, struct task_struct *task, u32 pid)
 {
-	if (!in_scope(&s->scope))
+	if (!in_scope(&s->run, &s->scope))
 		return 0;
 	struct signal_struct *signal = FETCH(task->signal);
 	struct watched w = { .threads = FETCH(signal->nr_threads) };

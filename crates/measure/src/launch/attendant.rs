@@ -9,6 +9,7 @@ use super::nudge::Nudge;
 use super::ourselves;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// How often the attendant checks. A full pipe or an expired time limit is noticed after at most twice as long.
@@ -31,6 +32,12 @@ thread_local! {
     static ATTENDANT: Attendant = Attendant::start();
 }
 
+/// Makes sure that this thread has its attendant. Call it before a tracee runs, which may take our memory away
+/// (`prlimit(2)`): a new thread of Rust's library panics without memory for its second stack.
+pub(super) fn be_present() {
+    ATTENDANT.with(|_| ());
+}
+
 /// Runs a wait that the attendant interrupts (with EINTR, repeatedly) if it takes long. Returns `None` without
 /// waiting if there is no attendant (no more threads): nothing could end such a wait.
 pub(super) fn attended<T>(wait: impl FnOnce() -> T) -> Option<T> {
@@ -51,8 +58,12 @@ impl Attendant {
         let waiter = Nudge::of_this_thread();
         let state = Arc::new(State { wait: AtomicU64::new(0), gone: AtomicBool::new(false), waiter });
         let watched = Arc::clone(&state);
-        let thread = std::thread::Builder::new().name("attendant".to_owned()).spawn(move || attend(&watched));
-        Attendant { state, present: thread.is_ok() }
+        let (begun, has_begun) = channel();
+        let thread = std::thread::Builder::new().name("attendant".to_owned()).spawn(move || {
+            let _ = begun.send(());
+            attend(&watched);
+        });
+        Attendant { state, present: thread.is_ok() && has_begun.recv().is_ok() }
     }
 }
 

@@ -204,9 +204,8 @@ mod tests {
                 {"pid": 2, "tid": 2, "program": "app", "from_ns": 500_000, "to_ns": 2_000_000}],
             "findings": [{"text": "1 ms, 50 %: It waits. Do not."}]}))
         .unwrap();
-        let slowed = TraceProgram { corrected_total_ns: Some(5e5), ..traced.clone() };
-        let said =
-            "exit after 2.00 ms as traced, which made it longer; untraced it takes 500 µs; 75 % user code.";
+        let slowed = TraceProgram { recorded_total_ns: Some(3e6), ..traced.clone() };
+        let said = "exit after 2.00 ms (3.00 ms were recorded, with what tracing it cost); 75 % user code.";
         assert!(sentence(&slowed).contains(said), "{}", sentence(&slowed));
         let expected =
             "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75 % user code. 1 ms, 50 %: It waits.";

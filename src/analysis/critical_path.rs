@@ -12,8 +12,10 @@
 use super::model::{PathPiece, ProcessAccount, ThreadAccount, Wake};
 use super::partition::{TimeInterval, partition};
 use super::step::{Reason, Step, What};
+use super::step_times::StepTimes;
 use super::wakers::{Sleep, ends};
 use firstbyte_measure::units::Nanos;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// A moment of a thread, from which the path is walked back.
@@ -40,15 +42,20 @@ pub(super) fn critical_path(threads: &[ThreadAccount], moments: &[Moment]) -> Ve
 
 /// The pieces, cut where their process begins to execute another program.
 pub(super) fn split_at_execs(path: Vec<PathPiece>, processes: &[ProcessAccount]) -> Vec<PathPiece> {
+    let mut execs: HashMap<u32, Vec<Nanos>> = HashMap::new();
+    for process in processes {
+        execs.entry(process.pid).or_default().extend(process.execs.iter().map(|exec| exec.start));
+    }
+    for starts in execs.values_mut() {
+        starts.sort();
+    }
     let cut = |piece: PathPiece| {
-        let process = processes.iter().filter(move |process| process.pid == piece.pid);
-        let execs = process.flat_map(|process| &process.execs).map(|exec| exec.start);
-        let mut cuts: Vec<Nanos> =
-            execs.filter(|at| (piece.from.0 + 1..piece.to.0).contains(&at.0)).collect();
-        cuts.sort();
-        cuts.push(piece.to);
+        let starts = execs.get(&piece.pid).map_or(&[][..], Vec::as_slice);
+        let [first, end] = [piece.from.0 + 1, piece.to.0].map(|at| starts.partition_point(|it| it.0 < at));
+        let cuts = starts[first..end.max(first)].iter().copied().chain([piece.to]);
         let mut from = piece.from;
-        cuts.into_iter().map(move |to| PathPiece { from: std::mem::replace(&mut from, to), to, ..piece })
+        let pieces = cuts.map(|to| PathPiece { from: std::mem::replace(&mut from, to), to, ..piece });
+        pieces.collect::<Vec<_>>()
     };
     path.into_iter().flat_map(cut).collect()
 }
@@ -61,14 +68,15 @@ pub(super) fn thread_alone(thread: &ThreadAccount) -> Vec<PathPiece> {
 
 /// What happened on a path.
 pub(super) fn steps(threads: &[ThreadAccount], path: &[PathPiece]) -> Vec<Step> {
-    path.iter().flat_map(|piece| piece_steps(&threads[piece.thread], piece)).collect()
+    let times = StepTimes::of(threads);
+    path.iter().flat_map(|piece| piece_steps(&times, piece)).collect()
 }
 
 /// What a thread did in one piece. The own times sum to the length of the piece.
-pub(super) fn piece_steps(thread: &ThreadAccount, piece: &PathPiece) -> Vec<Step> {
+pub(super) fn piece_steps(times: &StepTimes, piece: &PathPiece) -> Vec<Step> {
     let (from, to) = (piece.from, piece.to);
-    let within = |step: &&Step| step.start < to && step.start + step.elapsed > from;
-    let within: Vec<&Step> = thread.steps.iter().filter(within).collect();
+    let begun = times.between(piece.thread, from, to).iter();
+    let within: Vec<&Step> = begun.filter(|step| step.start + step.elapsed > from).collect();
     let interval = |step: &&Step| TimeInterval {
         from: step.start,
         to: step.start + step.elapsed,
@@ -126,8 +134,19 @@ struct Before {
     by: Option<usize>,
 }
 
+/// A sleep that a thread of the tree ended.
+#[derive(Clone, Copy)]
+struct EndedSleep {
+    asleep_since: Nanos,
+    woken: Nanos,
+    by: usize,
+}
+
 struct Walker<'t> {
     threads: &'t [ThreadAccount],
+    times: StepTimes<'t>,
+    /// The sleeps of each thread that another one ended, in order.
+    ended: Vec<OnceCell<Vec<EndedSleep>>>,
     /// The places of the threads that had an id, in the order in which they began.
     indices: HashMap<(u32, u32), Vec<usize>>,
 }
@@ -138,7 +157,8 @@ impl Walker<'_> {
         for (index, thread) in threads.iter().enumerate() {
             indices.entry((thread.pid, thread.tid)).or_default().push(index);
         }
-        Walker { threads, indices }
+        let ended = threads.iter().map(|_| OnceCell::new()).collect();
+        Walker { threads, times: StepTimes::of(threads), ended, indices }
     }
 
     /// The thread that has an id at an instant.
@@ -195,14 +215,11 @@ impl Walker<'_> {
     /// Since when a thread was on the path, and who was before it.
     fn before(&self, index: usize, now: Nanos, until: Nanos) -> Before {
         let thread = &self.threads[index];
-        let recent = &thread.wakes[..thread.wakes.partition_point(|wake| wake.woken < now)];
-        let woken = recent
-            .iter()
-            .rev()
-            .take_while(|wake| wake.woken > until)
-            .find_map(|wake| Some((wake, self.waker(thread, wake)?)));
-        if let Some((wake, waker)) = woken {
-            return Before { woken: wake.woken, asleep_since: Some(wake.from), by: Some(waker) };
+        let ended = self.ended_sleeps(index);
+        let last = ended[..ended.partition_point(|sleep| sleep.woken < now)].last();
+        if let Some(sleep) = last.filter(|sleep| sleep.woken > until) {
+            let EndedSleep { asleep_since, woken, by } = *sleep;
+            return Before { woken, asleep_since: Some(asleep_since), by: Some(by) };
         }
 
         let creator = thread.creator.filter(|_| thread.start > until && thread.start < now);
@@ -212,33 +229,38 @@ impl Walker<'_> {
         }
     }
 
+    fn ended_sleeps(&self, index: usize) -> &[EndedSleep] {
+        let ended = |wake: &Wake| {
+            let by = self.waker(index, wake)?;
+            Some(EndedSleep { asleep_since: wake.from, woken: wake.woken, by })
+        };
+        self.ended[index].get_or_init(|| self.threads[index].wakes.iter().filter_map(ended).collect())
+    }
+
     /// The thread that ended a sleep, if what it did then can end such a sleep. An interrupt that ends one finds any thread
     /// on the processor.
-    fn waker(&self, thread: &ThreadAccount, wake: &Wake) -> Option<usize> {
+    fn waker(&self, index: usize, wake: &Wake) -> Option<usize> {
         let [pid, tid] = wake.waker;
         let waker = self.thread(pid, tid, wake.woken)?;
-        let asleep = thread.steps.iter().filter(|step| step.start == wake.from);
         // ptrace does not see when a thread is off the processor, only the call in which it is
-        let reason = asleep.rev().find_map(|step| match &step.what {
-            What::Off(reason) => Some(*reason),
-            What::Call { name, .. } => Some(Reason::of_call(name)),
-            _ => None,
-        })?;
-        let call = match doing(thread, wake.from) {
+        let reason =
+            self.times.begun_at(index, wake.from).iter().rev().find_map(|step| match &step.what {
+                What::Off(reason) => Some(*reason),
+                What::Call { name, .. } => Some(Reason::of_call(name)),
+                _ => None,
+            })?;
+        let call = match self.doing(index, wake.from) {
             Some(What::Call { name, file, .. }) => Some((&**name, file.as_ref())),
             _ => None,
         };
-        let doing = doing(&self.threads[waker], wake.woken);
+        let doing = self.doing(waker, wake.woken);
         ends(&Sleep { reason, call }, doing).then_some(waker)
     }
-}
 
-/// What a thread does at an instant; `None`: it has ended, and the kernel works on its end.
-fn doing(thread: &ThreadAccount, at: Nanos) -> Option<&What> {
-    let until = thread.steps.partition_point(|step| step.start <= at);
-    let before = thread.steps[..until].iter().rev();
-    let mut around = before.filter(|step| step.start + step.elapsed > at).map(|step| &step.what);
-    around.find(|what| !matches!(what, What::Off(_)))
+    /// What a thread does at an instant; `None`: it has ended, and the kernel works on its end.
+    fn doing(&self, index: usize, at: Nanos) -> Option<&What> {
+        self.times.at(index, at).map(|step| &step.what).find(|what| !matches!(what, What::Off(_)))
+    }
 }
 
 #[cfg(test)]
@@ -277,7 +299,8 @@ mod tests {
         let steps = steps.map(|(start, end, name)| step(start, end, call(name))).to_vec();
         let thread = thread(1, 0, 30, None, steps);
         let piece = PathPiece { thread: 0, pid: 1, tid: 1, from: Nanos(10), to: Nanos(20) };
-        let inside = piece_steps(&thread, &piece);
+        let threads = [thread];
+        let inside = piece_steps(&StepTimes::of(&threads), &piece);
         assert_eq!(
             inside.iter().map(|step| (step.start.0, step.self_time.0)).collect::<Vec<_>>(),
             [(10, 10)]

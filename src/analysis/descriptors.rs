@@ -2,7 +2,7 @@
 //! unseen: received over a socket, for example.
 
 use firstbyte_measure::units::Nanos;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The name of a file that was opened by a path that could not be read.
@@ -12,7 +12,14 @@ pub(super) const UNKNOWN: &str = "?";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Descriptors {
     open: HashMap<i32, Open>,
+    /// How many descriptors there are of each end of a pipe.
+    ends: BTreeMap<PipeEnd, usize>,
+    /// The ends that the process has got or lost since [`Descriptors::take_changes`].
+    changes: Vec<EndChange>,
 }
+
+/// An end of a pipe, and whether a process has it now.
+pub(super) type EndChange = (PipeEnd, bool);
 
 #[derive(Clone, Debug, Default)]
 struct Open {
@@ -25,7 +32,7 @@ struct Open {
 /// A pipe, by when the call was entered that created it.
 pub(super) type PipeId = Nanos;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PipeEnd {
     pub(super) pipe: PipeId,
     pub(super) for_writing: bool,
@@ -42,14 +49,14 @@ impl Descriptors {
     }
 
     pub(super) fn open(&mut self, number: i32, name: Arc<str>, close_on_exec: bool) {
-        self.open.insert(number, Open { name: Some(name), pipe: None, close_on_exec });
+        self.put(number, Open { name: Some(name), pipe: None, close_on_exec });
     }
 
     /// The two ends of a new pipe.
     pub(super) fn open_pipe(&mut self, [reading, writing]: [i32; 2], pipe: PipeId, close_on_exec: bool) {
         for (number, for_writing) in [(reading, false), (writing, true)] {
             let pipe = Some(PipeEnd { pipe, for_writing });
-            self.open.insert(number, Open { name: None, pipe, close_on_exec });
+            self.put(number, Open { name: None, pipe, close_on_exec });
         }
     }
 
@@ -57,8 +64,42 @@ impl Descriptors {
         self.open.get(&number)?.pipe
     }
 
-    pub(super) fn has_pipe(&self, end: PipeEnd) -> bool {
-        self.open.values().any(|open| open.pipe == Some(end))
+    fn put(&mut self, number: i32, open: Open) {
+        let end = open.pipe;
+        let before = self.open.insert(number, open).and_then(|before| before.pipe);
+        if let Some(end) = end {
+            *self.ends.entry(end).or_insert_with(|| {
+                self.changes.push((end, true));
+                0
+            }) += 1;
+        }
+        if let Some(end) = before {
+            self.lose(end);
+        }
+    }
+
+    /// A descriptor of this end is closed.
+    fn lose(&mut self, end: PipeEnd) {
+        let Some(count) = self.ends.get_mut(&end) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.ends.remove(&end);
+            self.changes.push((end, false));
+        }
+    }
+
+    /// The ends of pipes that the process has.
+    pub(super) fn ends(&self) -> impl Iterator<Item = PipeEnd> {
+        self.ends.keys().copied()
+    }
+
+    pub(super) fn has_end(&self, end: PipeEnd) -> bool {
+        self.ends.contains_key(&end)
+    }
+
+    /// The ends that the process has got or lost since the last call.
+    pub(super) fn take_changes(&mut self) -> Vec<EndChange> {
+        std::mem::take(&mut self.changes)
     }
 
     /// Gives the file behind a descriptor a better name.
@@ -68,21 +109,13 @@ impl Descriptors {
         }
     }
 
-    /// The pipes to which the process can write.
-    pub(super) fn pipes_for_writing(&self) -> BTreeSet<PipeId> {
-        let ends = self.open.values().filter_map(|open| open.pipe);
-        ends.filter(|end| end.for_writing).map(|end| end.pipe).collect()
-    }
-
     /// `dup` and similar: both stand for the same, even if that is unknown.
     pub(super) fn duplicate(&mut self, from: i32, to: i32, close_on_exec: bool) {
         if from == to {
             return;
         }
         match self.open.get(&from).cloned() {
-            Some(open) => {
-                self.open.insert(to, Open { close_on_exec, ..open });
-            }
+            Some(open) => self.put(to, Open { close_on_exec, ..open }),
             None => self.close(to),
         }
     }
@@ -103,18 +136,29 @@ impl Descriptors {
     }
 
     pub(super) fn close(&mut self, number: i32) {
-        self.open.remove(&number);
+        let closed = self.open.remove(&number);
+        if let Some(end) = closed.and_then(|open| open.pipe) {
+            self.lose(end);
+        }
     }
 
     /// Closes all descriptors of a range (`close_range(2)`).
     pub(super) fn close_range(&mut self, first: u64, last: u64) {
         let within = |number: i32| u64::try_from(number).is_ok_and(|n| (first..=last).contains(&n));
-        self.open.retain(|number, _| !within(*number));
+        self.close_those(|number, _| within(number));
     }
 
     /// Closes the descriptors that an exec closes.
     pub(super) fn exec(&mut self) {
-        self.open.retain(|_, open| !open.close_on_exec);
+        self.close_those(|_, open| open.close_on_exec);
+    }
+
+    fn close_those(&mut self, is_closed: impl Fn(i32, &Open) -> bool) {
+        let closed: Vec<Open> =
+            self.open.extract_if(|number, open| is_closed(*number, open)).map(|(_, open)| open).collect();
+        for end in closed.into_iter().filter_map(|open| open.pipe) {
+            self.lose(end);
+        }
     }
 
     /// The name of the file behind a descriptor.
@@ -177,9 +221,27 @@ mod tests {
         all.duplicate(4, 1, false);
         assert_eq!((all.name(1), all.pipe(3)), (None, Some(PipeEnd { pipe, for_writing: false })));
         all.exec();
-        assert_eq!((all.pipe(4), all.pipes_for_writing()), (None, BTreeSet::from([pipe])));
+        let writing = PipeEnd { pipe, for_writing: true };
+        assert_eq!((all.pipe(4), all.ends().collect::<Vec<_>>()), (None, vec![writing]));
         all.close(1);
-        assert!(all.pipes_for_writing().is_empty());
+        assert_eq!(all.ends().count(), 0);
+    }
+
+    #[test]
+    fn a_process_has_an_end_from_its_first_descriptor_to_its_last() {
+        let mut all = Descriptors::default();
+        let pipe = Nanos(7);
+        let [reading, writing] = [false, true].map(|for_writing| PipeEnd { pipe, for_writing });
+        all.open_pipe([3, 4], pipe, false);
+        assert_eq!(all.take_changes(), [(reading, true), (writing, true)]);
+        all.duplicate(4, 5, false);
+        all.duplicate(4, 5, false);
+        all.close(4);
+        assert_eq!(all.take_changes(), []);
+        all.duplicate(3, 5, false);
+        assert_eq!(all.take_changes(), [(writing, false)], "it was replaced");
+        all.close_range(0, 9);
+        assert_eq!(all.take_changes(), [(reading, false)]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use firstbyte_measure::arch::{CallFacts, Wait, call_names};
 use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{Event, EventKind};
 use firstbyte_measure::units::Nanos;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// The ends of waits, by the thread that waited and by when its call returned.
 pub(super) type InferredWakes = HashMap<(u32, Nanos), Wake>;
@@ -36,31 +36,30 @@ struct Futex {
 
 /// The waits of one recording, in which events are in order of time.
 pub(super) fn of_futexes(events: &[Event]) -> InferredWakes {
-    let calls: Vec<Futex> = events.iter().filter_map(futex).collect();
-    let mut waits: Vec<Futex> =
-        calls.iter().copied().filter(|call| WAITS.contains(&call.operation)).collect();
+    let (mut waits, mut wakers): (Vec<Futex>, Vec<Futex>) = events
+        .iter()
+        .filter_map(futex)
+        .filter(|call| WAITS.contains(&call.operation) || WAKES.contains(&call.operation))
+        .partition(|call| WAITS.contains(&call.operation));
     waits.sort_by_key(|wait| wait.entered);
-    let mut wakers: Vec<Futex> = calls.into_iter().filter(|call| WAKES.contains(&call.operation)).collect();
     wakers.sort_by_key(|call| call.entered);
 
+    let mut queues: HashMap<(u32, u64), Queue> = HashMap::new();
+    for wait in &waits {
+        queues.entry((wait.pid, wait.address)).or_default().coming.push_back(*wait);
+    }
     let mut found = InferredWakes::new();
     for waker in wakers {
-        let ended = |wait: &&Futex| {
-            (wait.pid, wait.address) == (waker.pid, waker.address)
-                && wait.tid != waker.tid
-                && wait.entered < waker.left
-                && waker.entered < wait.left
-                && !found.contains_key(&(wait.tid, wait.left))
-        };
-        let woken = usize::try_from(waker.woken).unwrap_or(usize::MAX);
-        let ended: Vec<Futex> = waits.iter().filter(ended).take(woken).copied().collect();
-        for wait in ended {
+        let Some(queue) = queues.get_mut(&(waker.pid, waker.address)) else { continue };
+        for wait in queue.woken_by(&waker) {
             let at = waker.entered.max(wait.entered);
             found.insert((wait.tid, wait.left), wake(&wait, at, [waker.pid, waker.tid]));
         }
     }
+
+    let ends = thread_ends(events);
     for wait in waits {
-        if let Some(ended) = thread_end(events, &wait) {
+        if let Some(ended) = joined_end(&ends, &wait) {
             found.entry((wait.tid, wait.left)).or_insert_with(|| {
                 let joined = u32::try_from(wait.value).unwrap_or(0);
                 wake(&wait, ended, [wait.pid, joined])
@@ -68,6 +67,34 @@ pub(super) fn of_futexes(events: &[Event]) -> InferredWakes {
         }
     }
     found
+}
+
+/// The waits for one futex, in the order in which they began.
+#[derive(Default)]
+struct Queue {
+    coming: VecDeque<Futex>,
+    waiting: VecDeque<Futex>,
+}
+
+impl Queue {
+    /// The waits that a call ends. Calls come in the order in which they begin.
+    fn woken_by(&mut self, waker: &Futex) -> Vec<Futex> {
+        let begun = self.coming.partition_point(|wait| wait.entered < waker.left);
+        self.waiting.extend(self.coming.drain(..begun));
+        let (mut woken, mut at) = (Vec::new(), 0);
+        while let Some(wait) = self.waiting.get(at)
+            && woken.len() as u64 != waker.woken
+            && wait.entered < waker.left
+        {
+            let (is_over, is_other) = (wait.left <= waker.entered, wait.tid != waker.tid);
+            if is_over || is_other {
+                woken.extend(self.waiting.remove(at).filter(|_| !is_over));
+            } else {
+                at += 1;
+            }
+        }
+        woken
+    }
 }
 
 fn wake(wait: &Futex, woken: Nanos, waker: [u32; 2]) -> Wake {
@@ -85,17 +112,23 @@ fn futex(event: &Event) -> Option<Futex> {
     Some(Futex { pid: *pid, tid: *tid, entered, left: *left, address, value, operation, woken })
 }
 
+/// When the threads ended that had an id, in order.
+type ThreadEnds = HashMap<(u32, u32), Vec<Nanos>>;
+
+fn thread_ends(events: &[Event]) -> ThreadEnds {
+    let mut ends = ThreadEnds::new();
+    for event in events.iter().filter(|event| matches!(event.kind, EventKind::Exit { .. })) {
+        ends.entry((event.pid, event.tid)).or_default().push(event.at);
+    }
+    ends
+}
+
 /// When the thread ended for which a thread of the same process waits.
-fn thread_end(events: &[Event], wait: &Futex) -> Option<Nanos> {
-    let is_joined = |event: &&Event| {
-        matches!(event.kind, EventKind::Exit { .. })
-            && event.pid == wait.pid
-            && u64::from(event.tid) == wait.value
-            && event.tid != wait.tid
-    };
-    let from = events.partition_point(|event| event.at < wait.entered);
-    let within = events[from..].iter().take_while(|event| event.at < wait.left);
-    within.into_iter().find(is_joined).map(|event| event.at)
+fn joined_end(ends: &ThreadEnds, wait: &Futex) -> Option<Nanos> {
+    let joined = u32::try_from(wait.value).ok().filter(|joined| *joined != wait.tid)?;
+    let ends = ends.get(&(wait.pid, joined))?;
+    let first = ends.partition_point(|end| *end < wait.entered);
+    ends.get(first).copied().filter(|end| *end < wait.left)
 }
 
 /// The waits for a signal that the end of a child has ended: the thread's next event is the SIGCHLD.
@@ -129,17 +162,17 @@ fn created(event: &Event) -> Option<(u32, u32)> {
 }
 
 /// The child for whose end a call has waited. `ended`: the children of its process that have ended and were not waited for.
-pub(super) fn child_of(name: &str, call: &Call, ended: &[u32]) -> Option<u32> {
+pub(super) fn child_of(name: &str, call: &Call, ended: impl IntoIterator<Item = u32>) -> Option<u32> {
     const P_PID: u64 = 1;
     let result = call.value()?;
     if name != "waitid" {
         return u32::try_from(result).ok().filter(|child| *child > 0);
     }
-    match (call.arguments[0], ended) {
-        (P_PID, _) => u32::try_from(call.arguments[1]).ok(),
-        (_, [only]) => Some(*only),
-        _ => None,
+    if call.arguments[0] == P_PID {
+        return u32::try_from(call.arguments[1]).ok();
     }
+    let mut ended = ended.into_iter();
+    ended.next().filter(|_| ended.next().is_none())
 }
 
 /// A shell that waits for a signal waits for its child, if the child's end is what ends the wait.
@@ -258,7 +291,7 @@ mod tests {
         let child = |name: &str, arguments, result, ended: &[u32]| {
             let event = call(1, name, 1, 2, arguments, result);
             let EventKind::Call(call) = &event.kind else { unreachable!() };
-            child_of(name, call, ended)
+            child_of(name, call, ended.iter().copied())
         };
         assert_eq!(child("wait4", [0; 3], 9, &[9, 8]), Some(9));
         assert_eq!(child("wait4", [0; 3], 0, &[9]), None, "WNOHANG");

@@ -5,12 +5,12 @@
 
 use super::binaries::{Binaries, FileBinaries};
 use super::loads::{EXECUTABLE, LIBRARY, Load};
-use super::model::{Account, ProcessAccount};
+use super::model::{Account, ProcessAccount, ThreadAccount};
 use super::step::{PageFault, Region, Role, Step, What};
 use crate::inspect::headers::Linking;
 use firstbyte_measure::tracer::module::{LoadSegment, MemoryLayout};
 use firstbyte_measure::units::Nanos;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The kernel maps this many bytes at once around a page that is touched (`fault_around_bytes` in `mm/memory.c`).
@@ -63,10 +63,14 @@ fn running(account: &Account, binaries: &FileBinaries) -> Option<BTreeSet<Arc<st
         .flat_map(|process| &process.execs)
         .map(|it| Arc::clone(&it.executed))
         .collect();
+    let mut of_process: HashMap<u32, Vec<&ThreadAccount>> = HashMap::new();
+    for thread in &account.threads {
+        of_process.entry(thread.pid).or_default().push(thread);
+    }
     for process in &account.processes {
-        let starts = starts(account, process);
-        let threads = account.threads.iter().filter(|thread| thread.pid == process.pid);
-        let own_code = threads.flat_map(|thread| &thread.steps).filter_map(|step| {
+        let threads = of_process.get(&process.pid).map_or(&[][..], Vec::as_slice);
+        let starts = starts(process, threads);
+        let own_code = threads.iter().flat_map(|thread| &thread.steps).filter_map(|step| {
             let (path, page) = touched_by_itself(step)?;
             let begun = starts.iter().rev().find(|[exec, _]| *exec <= step.start);
             let is_of_program = begun.is_none_or(|[_, begun]| *begun <= step.start);
@@ -82,8 +86,7 @@ fn running(account: &Account, binaries: &FileBinaries) -> Option<BTreeSet<Arc<st
 
 /// For each exec of a process: when it was entered, and when the program's own code ran first. What runs before that are the
 /// loader and the initialisation of libraries.
-fn starts(account: &Account, process: &ProcessAccount) -> Vec<[Nanos; 2]> {
-    let threads = || account.threads.iter().filter(|thread| thread.pid == process.pid);
+fn starts(process: &ProcessAccount, threads: &[&ThreadAccount]) -> Vec<[Nanos; 2]> {
     let own_code = |step: &&Step| {
         let code = match &step.what {
             What::Call { code, .. } => code.as_ref(),
@@ -93,7 +96,7 @@ fn starts(account: &Account, process: &ProcessAccount) -> Vec<[Nanos; 2]> {
         code.is_some_and(|code| code.module.role == Role::Executable)
     };
     let first_after = |exec: Nanos| {
-        let steps = threads().flat_map(|thread| &thread.steps);
+        let steps = threads.iter().flat_map(|thread| &thread.steps);
         steps.filter(|step| step.start > exec).filter(own_code).map(|step| step.start).min()
     };
     process.execs.iter().map(|exec| [exec.start, first_after(exec.start).unwrap_or(exec.start)]).collect()

@@ -41,37 +41,6 @@ impl Account {
         Some(self.counts.page_faults).filter(|faults| *faults > 0)
     }
 
-    /// What a process executes at an instant: its own last exec, else that of the process that created it.
-    pub fn execution(&self, pid: u32, at: Nanos) -> Option<&Execution> {
-        let process =
-            self.processes.iter().rev().find(|process| process.pid == pid && process.start <= at)?;
-        let exec = process.execs.iter().rev().find(|exec| exec.start <= at);
-        exec.or_else(|| self.execution(process.parent, process.start))
-    }
-
-    /// The how-manieth thread a process created since its last exec this one is; 0 for the first thread.
-    pub fn thread_order(&self, piece: &PathPiece) -> u32 {
-        if piece.tid == piece.pid {
-            return 0;
-        }
-        let thread = &self.threads[piece.thread];
-        let since = self.execution(piece.pid, piece.from).map_or(Nanos(0), |exec| exec.start);
-        let created = |it: &&ThreadAccount| {
-            it.pid == piece.pid && it.tid != it.pid && it.start >= since && it.start <= thread.start
-        };
-        u32::try_from(self.threads.iter().filter(created).count()).unwrap_or(u32::MAX)
-    }
-
-    /// What a process is called at an instant: the file that it executes, after the script for which it does so.
-    pub fn program(&self, pid: u32, at: Nanos) -> String {
-        let file = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let Some(exec) = self.execution(pid, at) else { return "the launcher".to_owned() };
-        match (file(&exec.path), file(&exec.executed)) {
-            (script, program) if script == program => program,
-            (script, program) => format!("{script} ({program})"),
-        }
-    }
-
     /// How many system calls wrote to stderr, in all threads and processes.
     pub fn writes_to_stderr(&self) -> usize {
         let writes = |step: &&Step| match &step.what {

@@ -20,7 +20,7 @@ struct PipeUse {
     bytes: u64,
 }
 
-/// What was done with one pipe, each in the order of the ends.
+/// What was done with one pipe.
 #[derive(Clone, Debug, Default)]
 struct Pipe {
     reads: Vec<PipeUse>,
@@ -70,16 +70,17 @@ impl PipeUses {
 
 impl Pipe {
     fn wakes(&mut self) -> Vec<(u32, Wake)> {
-        for uses in [&mut self.reads, &mut self.writes, &mut self.closes] {
+        for uses in [&mut self.reads, &mut self.writes] {
             uses.sort_by_key(|used| used.to);
         }
+        self.closes.sort_by_key(|close| close.from);
         let [read, written] = [&self.reads, &self.writes].map(|uses| sums(uses));
         let end_of = |(index, reading): (usize, &PipeUse)| {
             let before = self.writes.partition_point(|write| write.to <= reading.from);
             let has_content =
                 written[before] > read[self.reads[..index].partition_point(|it| it.to <= reading.from)];
             let ended = match reading.bytes {
-                0 => self.closes.iter().rev().find(|close| reading.may_end_with(close)),
+                0 => self.last_close(reading),
                 _ if has_content => None,
                 _ => self.writes[before..].iter().find(|write| reading.may_end_with(write)),
             }?;
@@ -87,6 +88,13 @@ impl Pipe {
             Some((reading.by[1], Wake { from: reading.from, woken, waker: ended.by }))
         };
         self.reads.iter().enumerate().filter_map(end_of).collect()
+    }
+
+    /// The last close by another thread that began before a read ended, if the read waited for it.
+    fn last_close(&self, reading: &PipeUse) -> Option<&PipeUse> {
+        let before = &self.closes[..self.closes.partition_point(|close| close.from < reading.to)];
+        let of_others = before.iter().rev().find(|close| close.by[1] != reading.by[1]);
+        of_others.filter(|close| reading.may_end_with(close))
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Process {
     pub(super) memory: AddressSpace,
     pub(super) descriptors: Descriptors,
     pub(super) executable: Arc<str>,
+    /// The name by which the executable was started, without folders.
+    pub(super) program: Arc<str>,
     pub(super) page: PageSize,
     loader: Arc<str>,
 }
@@ -36,6 +38,7 @@ impl Process {
         self.memory = AddressSpace::default();
         self.page = PageSize::of(image);
         self.executable = image.executed.as_str().into();
+        self.program = image.path.rsplit('/').next().unwrap_or_default().into();
         let entry = image.auxiliary(AT_ENTRY).unwrap_or(0);
 
         let layout = binaries.layout(&image.executed).filter(|layout| is_layout_of(layout, image, entry));

@@ -7,7 +7,6 @@ use super::announced::announcer;
 use super::apply::{apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
-use super::descriptors::PipeId;
 use super::inferred_wakes::{self, InferredWakes, of_futexes, of_signals};
 use super::model::{Creation, Execution, ProcessAccount, ThreadAccount, Wake};
 use super::pipes::PipeUses;
@@ -18,7 +17,8 @@ use firstbyte_measure::arch::{FileCall, Wait, call_names, file_calls};
 use firstbyte_measure::tracer::event::{Call, Fault, Image, OffCpu};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Recording, Syscall};
 use firstbyte_measure::units::Nanos;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use pipe_names::Holders;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 pub(super) struct Reconstruction {
@@ -39,7 +39,13 @@ struct Reader<'b> {
     zero: Nanos,
     root: u32,
     processes: HashMap<u32, Process>,
+    /// Which programs have the ends of pipes.
+    holders: Holders,
     accounts: Vec<ProcessAccount>,
+    /// Where the account of the process is that has an id now.
+    places: HashMap<u32, usize>,
+    /// The children of a process that have ended and were not waited for, by id, each with the place of its account.
+    left: HashMap<u32, BTreeMap<u32, usize>>,
     threads: HashMap<u32, Thread>,
     /// Threads that have exited. The kernel may still work for them.
     gone: HashSet<u32>,
@@ -81,7 +87,10 @@ impl Reconstruction {
             zero,
             root,
             processes: HashMap::from([(root, Process::tracee())]),
+            holders: Holders::default(),
             accounts: vec![process(root, 0, Nanos(0))],
+            places: HashMap::from([(root, 0)]),
+            left: HashMap::new(),
             gone: HashSet::new(),
             threads: HashMap::from([(root, Thread::new(root, root, zero))]),
             finished: Vec::new(),
@@ -186,9 +195,9 @@ impl Reader<'_> {
         }
         let faults = std::mem::take(&mut exec.faults);
         self.execs.insert(event.tid, exec);
-        let before = self.pipes_for_writing(event.pid);
-        self.processes.entry(event.pid).or_default().exec(image, self.binaries);
-        self.pipes_closed(event, event.at, &before);
+        let binaries = self.binaries;
+        self.replaced(event.pid, |process| process.exec(image, binaries));
+        self.ends_closed_by_exec(event);
         self.replay_kept_faults(&faults);
     }
 
@@ -258,7 +267,7 @@ impl Reader<'_> {
     }
 
     fn account(&mut self, pid: u32) -> Option<&mut ProcessAccount> {
-        self.accounts.iter_mut().rev().find(|account| account.pid == pid)
+        self.accounts.get_mut(*self.places.get(&pid)?)
     }
 
     fn name(&mut self, call: Syscall) -> Arc<str> {
@@ -281,10 +290,9 @@ impl Reader<'_> {
                 call_text::text(call, &file)
             }
         };
-        let before = process.descriptors.pipes_for_writing();
         self.pipes.call(event, call, &name, &process.descriptors);
         apply(process, &name, call, file.as_ref());
-        self.pipes_closed(event, call.entered, &before);
+        self.ends_changed(event, call.entered);
         if let (Some(FileCall::Read), Some(read @ 1..)) = (file_calls().get(call.call), call.result) {
             self.has_read(file.as_ref(), read.unsigned_abs());
         }
@@ -305,33 +313,19 @@ impl Reader<'_> {
     /// A thread waited for a child. ptrace sees no wake-ups, but this call tells of one.
     fn waited(&mut self, event: &Event, call: &Call, name: &str) {
         let now = self.since(event.at);
-        let is_left = |account: &ProcessAccount| {
-            let has_ended = account.end.is_some_and(|end| end < now);
-            account.parent == event.pid && has_ended && !account.waited_for
-        };
-        let left: Vec<u32> = self.accounts.iter().filter(|it| is_left(it)).map(|it| it.pid).collect();
-        let Some(child) = inferred_wakes::child_of(name, call, &left) else { return };
-        let last = self.accounts.iter().rposition(|account| account.pid == child && is_left(account));
-        let Some(last) = last.map(|index| &mut self.accounts[index]) else { return };
+        let left = self.left.get(&event.pid);
+        let has_ended = |place: &usize| self.accounts[*place].end.is_some_and(|end| end < now);
+        let ended = left.into_iter().flatten().filter(|(_, place)| has_ended(place)).map(|(pid, _)| *pid);
+        let Some(child) = inferred_wakes::child_of(name, call, ended) else { return };
+        let place = left.and_then(|left| left.get(&child)).copied().filter(has_ended);
+        let Some(place) = place else { return };
 
+        self.left.entry(event.pid).or_default().remove(&child);
+        let last = &mut self.accounts[place];
         last.waited_for = true;
         let woken = last.end.unwrap_or_default() + self.zero;
         if self.by_ptrace && woken >= call.entered {
             self.thread(event).wakes.push(Wake { from: call.entered, woken, waker: [child, child] });
-        }
-    }
-
-    fn pipes_for_writing(&self, pid: u32) -> BTreeSet<PipeId> {
-        self.processes.get(&pid).map(|process| process.descriptors.pipes_for_writing()).unwrap_or_default()
-    }
-
-    /// A process can no longer write to some of the pipes to which it could before.
-    fn pipes_closed(&mut self, event: &Event, from: Nanos, before: &BTreeSet<PipeId>) {
-        if before.is_empty() {
-            return;
-        }
-        for pipe in before.difference(&self.pipes_for_writing(event.pid)) {
-            self.pipes.closed(*pipe, [from, event.at], [event.pid, event.tid]);
         }
     }
 
@@ -411,8 +405,9 @@ impl Reader<'_> {
             }
         } else {
             let copy = self.processes.entry(event.pid).or_default().clone();
-            self.processes.insert(child_pid, copy);
+            self.copied(child_pid, copy);
             let start = self.since(event.at);
+            self.places.insert(child_pid, self.accounts.len());
             self.accounts.push(process(child_pid, event.pid, start));
         }
         self.gone.remove(&thread); // ids are reused
@@ -434,13 +429,19 @@ impl Reader<'_> {
 
     /// ptrace sees no wake-ups, but the reads, writes and closes of pipes tell of some.
     fn add_wakes_by_pipes(&mut self) {
+        let mut threads: HashMap<u32, Vec<&mut Thread>> = HashMap::new();
+        for thread in self.finished.iter_mut().chain(self.threads.values_mut()) {
+            threads.entry(thread.tid).or_default().push(thread);
+        }
         for (tid, wake) in self.pipes.wakes() {
-            let all = self.finished.iter_mut().chain(self.threads.values_mut());
-            let was_there = all.filter(|thread| thread.tid == tid && thread.begun <= wake.from);
+            let had_id = threads.get_mut(&tid).into_iter().flatten();
+            let was_there = had_id.filter(|thread| thread.begun <= wake.from);
             if let Some(thread) = was_there.max_by_key(|thread| thread.begun) {
                 thread.wakes.push(wake);
-                thread.wakes.sort_by_key(|wake| wake.woken);
             }
+        }
+        for thread in threads.into_values().flatten() {
+            thread.wakes.sort_by_key(|wake| wake.woken);
         }
     }
 

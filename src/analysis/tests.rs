@@ -207,7 +207,7 @@ fn threads_are_numbered_within_their_process_since_its_last_exec() {
     let order = |tid: u32| {
         let thread = account.threads.iter().position(|thread| thread.tid == tid).unwrap();
         let ThreadAccount { pid, start, .. } = account.threads[thread];
-        account.thread_order(&PathPiece { thread, pid, tid, from: start, to: start })
+        account.executions().thread_order(&PathPiece { thread, pid, tid, from: start, to: start })
     };
     assert_eq!([ROOT, 101, 102].map(order), [0, 1, 2]);
     assert_eq!([200, 201, 203, 202].map(order), [0, 1, 1, 2], "201 belonged to the program before");

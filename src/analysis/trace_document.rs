@@ -209,10 +209,11 @@ fn attribution(account: &Account) -> Vec<TraceShare> {
 }
 
 fn critical_path(account: &Account) -> Vec<TracePiece> {
+    let executions = account.executions();
     let piece = |piece: &PathPiece| TracePiece {
         pid: piece.pid,
         tid: piece.tid,
-        program: account.program(piece.pid, piece.from),
+        program: executions.program(piece.pid, piece.from),
         from_ns: piece.from.0,
         to_ns: piece.to.0,
     };

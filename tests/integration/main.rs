@@ -31,6 +31,7 @@ mod file_systems;
 mod floor;
 mod frames;
 mod fuzz;
+mod growth;
 mod guide;
 mod hostile;
 mod html;

@@ -61,7 +61,7 @@ fn child(call: &Call, event: &Event, exits: &HashMap<u32, Wake>) -> Option<Wake>
     if CallFacts::of(&name)?.waits_for()? != Wait::Child {
         return None;
     }
-    let child = child_of(&name, call, &[])?;
+    let child = child_of(&name, call, [])?;
     exits.get(&child).copied().filter(|exit| (call.entered..event.at).contains(&exit.at))
 }
 

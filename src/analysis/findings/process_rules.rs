@@ -3,6 +3,7 @@
 use super::{Finding, cost, fewer_calls, noteworthy, role};
 use crate::analysis::attribution::shares;
 use crate::analysis::critical_path::piece_steps;
+use crate::analysis::step_times::StepTimes;
 use crate::analysis::{Account, PathPiece, Reason, Role, Step, What};
 use firstbyte_measure::arch::Wait;
 use firstbyte_measure::units::Nanos;
@@ -36,9 +37,10 @@ pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
 /// How long the tracee itself worked before an instant, and how long others did for which it waited.
 fn until(account: &Account, end: Nanos) -> (Nanos, Nanos) {
     let (mut ours, mut others) = (Nanos(0), Nanos(0));
+    let times = StepTimes::of(&account.threads);
     for piece in account.path.iter().filter(|piece| piece.from < end) {
         let piece = PathPiece { to: piece.to.min(end), ..*piece };
-        for step in piece_steps(&account.threads[piece.thread], &piece) {
+        for step in piece_steps(&times, &piece) {
             let waits = matches!(step.what, What::Off(Reason::For(Wait::Child | Wait::Vfork)));
             let time = if piece.pid == account.root && !waits { &mut ours } else { &mut others };
             *time = *time + step.self_time;
@@ -238,8 +240,9 @@ pub(super) fn after_the_first_byte(account: &Account) -> Option<Finding> {
 /// The programs that worked after an instant, if the one that works longest is not the tracee's.
 fn programs_after(account: &Account, first: Nanos) -> Option<String> {
     let mut programs: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
+    let executions = account.executions();
     for piece in account.path.iter().filter(|piece| piece.to > first) {
-        let path = account.execution(piece.pid, piece.from).map_or("", |execution| &*execution.path);
+        let path = executions.at(piece.pid, piece.from).map_or("", |execution| &*execution.path);
         let (time, is_own) = programs.entry(path.rsplit('/').next().unwrap_or(path)).or_default();
         *time += piece.to.0 - piece.from.max(first).0;
         *is_own |= piece.pid == account.root;

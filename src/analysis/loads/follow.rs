@@ -3,6 +3,8 @@
 use super::process::LoadingProcess;
 use super::units::is_code;
 use crate::analysis::critical_path::piece_steps;
+use crate::analysis::executions::Executions;
+use crate::analysis::step_times::StepTimes;
 use crate::analysis::{Account, Code, ExecStage, Role, Step, What};
 use firstbyte_measure::arch::{Argument, CallFacts};
 use firstbyte_measure::units::Nanos;
@@ -32,13 +34,15 @@ pub(super) struct Row {
 pub(super) fn rows(account: &Account) -> Vec<Row> {
     let mut follower = Follower {
         account,
+        executions: account.executions(),
         uses: uses(account),
         first_byte: account.phases.first_byte(),
         processes: HashMap::new(),
         rows: Vec::new(),
     };
+    let times = StepTimes::of(&account.threads);
     for piece in &account.path {
-        for step in piece_steps(&account.threads[piece.thread], piece) {
+        for step in piece_steps(&times, piece) {
             follower.step(piece.pid, &step);
         }
     }
@@ -79,6 +83,7 @@ fn writes_anew(what: &What) -> bool {
 
 struct Follower<'a> {
     account: &'a Account,
+    executions: Executions<'a>,
     uses: Uses,
     /// What happens after it belongs to the program.
     first_byte: Option<Nanos>,
@@ -89,7 +94,7 @@ struct Follower<'a> {
 impl Follower<'_> {
     fn step(&mut self, pid: u32, step: &Step) {
         self.pass_first_byte(step.start);
-        let mut process = self.processes.remove(&pid).unwrap_or_else(|| self.inherited(pid));
+        let mut process = self.processes.remove(&pid).unwrap_or_else(|| self.inherited(pid, step.start));
         self.leave(&mut process, step);
         match &step.what {
             What::Exec { stage, path } => {
@@ -151,7 +156,8 @@ impl Follower<'_> {
     /// When a file that is opened now has been read; `None`: it never is.
     fn read_until(&self, pid: u32, path: &Arc<str>, now: Nanos) -> Option<Nanos> {
         let uses = self.uses.get(&(pid, Arc::clone(path)))?;
-        let later = uses.iter().skip_while(|(at, opens)| *at < now || *opens && *at == now);
+        let begun = uses.partition_point(|(at, _)| *at < now);
+        let later = uses[begun..].iter().skip_while(|(at, opens)| *opens && *at == now);
         later.take_while(|(_, opens)| !opens).map(|(at, _)| *at).last()
     }
 
@@ -200,7 +206,7 @@ impl Follower<'_> {
         let around = if before.inherited { Some(before.code) } else { self.rows[before.executable].around };
         let row = self.rows.len();
         let path = Arc::clone(path);
-        let executed = self.account.execution(pid, at).map_or(&path, |execution| &execution.executed);
+        let executed = self.executions.at(pid, at).map_or(&path, |execution| &execution.executed);
         let executed = Arc::clone(executed);
         self.rows.push(Row {
             origin: LoadOrigin::Executable,
@@ -213,8 +219,8 @@ impl Follower<'_> {
     }
 
     /// A new process continues with the load of the one that created it.
-    fn inherited(&mut self, pid: u32) -> LoadingProcess {
-        let parent = self.account.processes.iter().find(|process| process.pid == pid).map(|it| it.parent);
+    fn inherited(&mut self, pid: u32, at: Nanos) -> LoadingProcess {
+        let parent = self.executions.process(pid, at).map(|process| process.parent);
         if let Some(parent) = parent.and_then(|parent| self.processes.get(&parent)) {
             return parent.child();
         }

@@ -27,12 +27,15 @@ impl Reader<'_> {
             self.finished.extend(self.threads.remove(&event.tid));
             self.gone.insert(event.tid);
         }
-        if group_dead {
-            for pipe in self.pipes_for_writing(event.pid) {
-                self.pipes.closed(pipe, [event.at; 2], [event.pid, event.tid]);
+        if group_dead && let Some(process) = self.processes.get(&event.pid) {
+            for end in process.descriptors.ends().filter(|end| end.for_writing) {
+                self.pipes.closed(end.pipe, [event.at; 2], [event.pid, event.tid]);
             }
         }
         let end = self.since(event.at);
+        if group_dead {
+            self.ended(event);
+        }
         if let Some(account) = self.account(event.pid)
             && (group_dead || account.end.is_some_and(|known| known < end))
         {
@@ -44,6 +47,7 @@ impl Reader<'_> {
     /// Between the exit and the notice to the parent, the kernel releases what the process had.
     pub(super) fn parent_told(&mut self, event: &Event) {
         let end = self.since(event.at);
+        self.ended(event);
         if let Some(account) = self.account(event.pid) {
             account.end = Some(end);
         }
@@ -54,6 +58,15 @@ impl Reader<'_> {
             if let Some(gone) = self.finished.iter_mut().rev().find(was) {
                 gone.gave_back_until(event.at);
             }
+        }
+    }
+
+    /// A process ends with this event, as far as its parent is concerned.
+    fn ended(&mut self, event: &Event) {
+        let Some(place) = self.places.get(&event.pid).copied() else { return };
+        let account = &self.accounts[place];
+        if !account.waited_for {
+            self.left.entry(account.parent).or_default().insert(event.pid, place);
         }
     }
 }

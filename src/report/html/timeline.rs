@@ -306,9 +306,12 @@ fn threads(traced: &TraceProgram) -> Vec<(u32, u32, String)> {
     }
     let mut all: Vec<((u32, u32), u64)> = first.into_iter().collect();
     all.sort_by_key(|((pid, tid), start)| (*start, *pid, *tid));
+    let mut processes = HashMap::new();
+    for process in traced.processes.iter().rev() {
+        processes.insert(process.pid, process);
+    }
     let executed = |pid: u32| {
-        let process = traced.processes.iter().find(|process| process.pid == pid);
-        let last = process.and_then(|process| process.execs.last());
+        let last = processes.get(&pid).and_then(|process| process.execs.last());
         last.map_or_else(|| "(fork)".to_owned(), |exec| visible(&exec.executed))
     };
     all.into_iter().map(|((pid, tid), _)| (pid, tid, executed(pid))).collect()

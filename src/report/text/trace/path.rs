@@ -1,6 +1,6 @@
 //! Who worked when: the critical path as a list of programs.
 
-use crate::analysis::{Account, PathPiece, Summary};
+use crate::analysis::{Account, Executions, PathPiece, Summary};
 use crate::output::visible;
 use crate::report::text::terminal::Terminal;
 use crate::report::words::count_of;
@@ -47,7 +47,8 @@ pub(super) fn parts(summary: &Summary) -> Vec<String> {
 }
 
 fn pieces(account: &Account) -> Vec<(String, Nanos)> {
-    joined(account.path.iter().map(|piece| (actor(account, piece), piece.to - piece.from)))
+    let executions = account.executions();
+    joined(account.path.iter().map(|piece| (actor(&executions, piece), piece.to - piece.from)))
 }
 
 /// Neighbours with the same name become one.
@@ -63,9 +64,9 @@ fn joined(parts: impl IntoIterator<Item = (String, Nanos)>) -> Vec<(String, Nano
 }
 
 /// Who does a piece of the path: the program, and its thread if that is not the first one.
-fn actor(account: &Account, piece: &PathPiece) -> String {
-    let program = account.program(piece.pid, piece.from);
-    match account.thread_order(piece) {
+fn actor(executions: &Executions, piece: &PathPiece) -> String {
+    let program = executions.program(piece.pid, piece.from);
+    match executions.thread_order(piece) {
         0 => program,
         order => format!("{program}'s thread {order}"),
     }

@@ -4,6 +4,7 @@ use crate::analysis::{Execution, ProcessAccount, Summary};
 use crate::report::text::terminal::{Terminal, truncated_paths};
 use crate::report::words::count_of;
 use firstbyte_measure::units::Nanos;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 const MAX_LINES: usize = 24;
@@ -41,7 +42,7 @@ pub(super) fn tasks(summary: &Summary, terminal: &Terminal) -> String {
         count_of(execs, "exec", "execs")
     );
     let mut entries = Vec::new();
-    branch(summary, 0, 0, &mut entries);
+    branch(summary, &children(&account.processes), 0, 0, &mut entries);
     let least = least_shown(&entries);
 
     let mut text =
@@ -78,8 +79,19 @@ fn least_shown(entries: &[Entry]) -> Nanos {
     least.unwrap_or_default()
 }
 
+/// The places of the processes that a process with this id created.
+type Children = HashMap<u32, Vec<usize>>;
+
+fn children(processes: &[ProcessAccount]) -> Children {
+    let mut children = Children::new();
+    for (index, process) in processes.iter().enumerate() {
+        children.entry(process.parent).or_default().push(index);
+    }
+    children
+}
+
 /// A process, its execs, and then the processes that it started.
-fn branch(summary: &Summary, index: usize, depth: usize, entries: &mut Vec<Entry>) {
+fn branch(summary: &Summary, children: &Children, index: usize, depth: usize, entries: &mut Vec<Entry>) {
     let account = &summary.median_run;
     let Some(process) = account.processes.get(index).filter(|_| depth < DEEPEST) else { return };
     let indent = "  ".repeat(depth.min(DEEPEST_INDENT));
@@ -91,10 +103,12 @@ fn branch(summary: &Summary, index: usize, depth: usize, entries: &mut Vec<Entry
     let execs = process.execs.iter().zip(ends).map(|(exec, end)| exec_line(exec, end, &indent));
     entries.push(Entry { lasted, lines: [line].into_iter().chain(execs).collect() });
 
-    for (child, candidate) in account.processes.iter().enumerate().skip(index + 1) {
-        let is_within = candidate.start >= process.start && candidate.start <= end;
-        if candidate.parent == process.pid && is_within {
-            branch(summary, child, depth + 1, entries);
+    let candidates = children.get(&process.pid).map_or(&[][..], Vec::as_slice);
+    let later = candidates.partition_point(|child| *child <= index);
+    for child in &candidates[later..] {
+        let start = account.processes[*child].start;
+        if start >= process.start && start <= end {
+            branch(summary, children, *child, depth + 1, entries);
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Follows the tracee's tree from stop to stop until nothing of it is left.
 //!
-//! The thread that follows does nothing else and has no children. It waits with `wait4(-1, __WALL | __WNOTHREAD)`,
-//! which reports only children and tracees of the calling thread. So it never takes the status of another child of
+//! The thread that follows does nothing else and has no children. It waits with `__WALL | __WNOTHREAD`, so that only
+//! children and tracees of the calling thread are reported. So it never takes the status of another child of
 //! this process from the thread that waits for it, and it sees daemons that leave the tracee's process group.
 
 use super::files_of_run::{Files, FilesOfRun};
 use super::full::FullEvents;
 use super::our_stdout::OurStdout;
 use super::phases::PhaseEvents;
+use super::reports::{Report, Reports, Waited};
 use super::rescue::Rescue;
 use super::restarts::Restarts;
 use super::stop::Stop;
@@ -19,14 +20,12 @@ use super::watch::Standstill;
 use super::watch_events::WatchEvents;
 use crate::Counts;
 use crate::arch::{CallRole, FileCall, call_roles, path_arguments};
-use crate::clock;
 use crate::launch::Usage;
 use crate::tracer::Event;
 use crate::tracer::event::WantedContents;
 use crate::units::Nanos;
 use std::fs;
 use std::io;
-use std::mem::MaybeUninit;
 
 /// How much of a run is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,25 +62,6 @@ struct End {
     usage: Usage,
 }
 
-/// One report from the kernel.
-struct Report {
-    at: Nanos,
-    tracee: TracedThread,
-    status: i32,
-    usage: libc::rusage,
-}
-
-/// The result of one wait.
-enum Waited {
-    Reported(Report),
-    /// A signal ended the wait.
-    Interrupted,
-    /// There is no tracee left.
-    Over,
-    /// The kernel refuses to tell.
-    Refused(io::Error),
-}
-
 /// How often everything is killed and resumed when a run does not end. After that it is abandoned.
 const RESCUES: u32 = 20;
 
@@ -96,6 +76,7 @@ pub(super) struct Follower<'r> {
     watch: Option<WatchEvents>,
     sampler: Option<&'r mut dyn SampleStops>,
     restarts: Restarts,
+    reports: Reports,
     standstill: &'r Standstill,
     rescue: &'r Rescue,
     /// Of all stops so far, in their order.
@@ -130,6 +111,7 @@ impl<'r> Follower<'r> {
             watch: None,
             sampler: None,
             restarts: Restarts::default(),
+            reports: Reports::about(root.0),
             standstill,
             rescue,
             events: Vec::with_capacity(64),
@@ -163,7 +145,7 @@ impl<'r> Follower<'r> {
         let mut rescues = 0;
 
         loop {
-            match wait() {
+            match self.reports.next(self.tree.size()) {
                 Waited::Reported(report) => {
                     self.answer(&report);
                     self.collect();
@@ -342,6 +324,7 @@ impl<'r> Follower<'r> {
 
     fn forked(&mut self, at: Nanos, tracee: TracedThread, task: Task) {
         let Some(child) = tracee.message().and_then(|id| i32::try_from(id).ok()) else { return };
+        self.reports.remember(child);
         let process = if is_further_thread(child) { task.process } else { child };
         let announced = self.tree.announced(child);
         match announced {
@@ -457,27 +440,6 @@ fn end_all(tracees: &[TracedThread]) {
     for tracee in tracees {
         tracee.kill();
         tracee.resume(RunUntil::Event, 0);
-    }
-}
-
-/// Waits for the next report about a tracee.
-fn wait() -> Waited {
-    let mut status = 0;
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    let options = libc::__WALL | libc::__WNOTHREAD;
-    // SAFETY: both out-pointers are valid.
-    let reported = unsafe { libc::wait4(-1, &raw mut status, options, usage.as_mut_ptr()) };
-    let at = clock::now();
-    if reported > 0 {
-        // SAFETY: plain integers, zeroed and then filled.
-        let usage = unsafe { usage.assume_init() };
-        return Waited::Reported(Report { at, tracee: TracedThread(reported), status, usage });
-    }
-    let cause = io::Error::last_os_error();
-    match cause.raw_os_error() {
-        Some(libc::EINTR) => Waited::Interrupted,
-        Some(libc::ECHILD) => Waited::Over,
-        _ => Waited::Refused(cause),
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `filter` | the seccomp program |
 //! | `tracee` | the requests of `ptrace(2)`, typed |
 //! | `stop` | why a tracee stopped, typed |
+//! | `reports` | waits for the next stop of any tracee |
 //! | `follow` | follows the tree from stop to stop until nothing of it is left |
 //! | `stops` | what a sampler hears of them |
 //! | `task_tree` | the threads and processes that are alive |
@@ -41,6 +42,7 @@ mod full;
 mod our_stdout;
 mod phases;
 mod proc;
+mod reports;
 mod rescue;
 mod restarts;
 mod stop;

@@ -54,6 +54,11 @@ impl TaskTree {
         *self.living.entry(process).or_default() += 1;
     }
 
+    /// How many threads there are.
+    pub(super) fn size(&self) -> usize {
+        self.threads.len() + self.early.len()
+    }
+
     /// The process of a known thread.
     pub(super) fn process_of(&self, thread: i32) -> Option<i32> {
         self.threads.get(&thread).map(|known| known.process)

@@ -1,5 +1,6 @@
 //! Runs one command to its end, with a time limit. For builds, versions and verification, never for measuring.
 
+use firstbyte_measure::clock;
 use firstbyte_measure::launch::diagnosis::interpreter_of;
 use firstbyte_measure::launch::exit_status::named;
 use firstbyte_measure::launch::{Environment, ExitStatus};
@@ -150,7 +151,7 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     const TRIES: usize = 50;
     for _ in 0..TRIES {
         match command.spawn() {
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => std::thread::sleep(SLICE / 10),
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => clock::pause(SLICE / 10),
             result => return result,
         }
     }

@@ -191,7 +191,7 @@ impl Watch {
         let (begun, mut pause) = (Instant::now(), POLL_INTERVAL);
         let is_over = || duration.is_some_and(|limit| begun.elapsed() >= limit);
         while !is_over() && interrupt::interrupted().is_none() {
-            std::thread::sleep(pause);
+            clock::pause(pause);
             pause = self.take();
             self.show(audience, words, begun);
         }
@@ -241,12 +241,12 @@ impl Watch {
 
     fn results(mut self, frame: Frame, machine: Option<JoinHandle<Machine>>) -> Watched {
         while self.watcher.is_needed() && interrupt::count() < MAX_SIGNALS {
-            std::thread::sleep(POLL_INTERVAL);
+            clock::pause(POLL_INTERVAL);
             self.take();
         }
         let until = Instant::now() + SETTLING_TIMEOUT;
         while self.watcher.is_one_exiting() && Instant::now() < until {
-            std::thread::sleep(BUSY_POLL_INTERVAL);
+            clock::pause(BUSY_POLL_INTERVAL);
             self.take();
         }
         self.take();

@@ -58,7 +58,7 @@ fn an_interrupted_diff_shows_its_finished_runs() {
     let child = begun(folder.path(), &[&["diff", "-r", "10000"][..], &sides].concat());
     let (shown, status) = interrupted_after(folder.path(), child, 100);
     assert_eq!(status, Some(130));
-    assert!(shown.contains("A: Interrupted") && shown.contains("B: Interrupted"), "{shown}");
+    assert!(shown.contains("A and B: Interrupted"), "{shown}");
 }
 
 /// The state of a process, by `proc_pid_stat(5)`.

@@ -78,7 +78,7 @@ fn attend(state: &State) {
     ourselves::keep_descriptors(None);
     let mut seen = 0;
     while !state.gone.load(Ordering::Relaxed) {
-        std::thread::sleep(POLL_INTERVAL);
+        crate::clock::pause(POLL_INTERVAL);
         let now = state.wait.load(Ordering::Relaxed);
         if is_long(seen, now) {
             state.waiter.call();

@@ -26,7 +26,7 @@ pub(super) fn polled<const N: usize>(descriptors: [i32; N], pause: Duration) -> 
     let answer =
         unsafe { libc::ppoll(asked.as_mut_ptr(), N as libc::nfds_t, &raw const time, std::ptr::null()) };
     if answer < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-        std::thread::sleep(pause.min(LOOK));
+        crate::clock::pause(pause.min(LOOK));
         return None;
     }
     Some(asked.map(|asked| asked.revents != 0))

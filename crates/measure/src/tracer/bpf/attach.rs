@@ -230,7 +230,7 @@ fn again<E>(mut load: impl FnMut() -> Result<(), E>, is_passing: impl Fn(&E) -> 
         if !result.as_ref().is_err_and(&is_passing) {
             break;
         }
-        std::thread::sleep(Duration::from_millis(1));
+        crate::clock::pause(Duration::from_millis(1));
         result = load();
     }
     result

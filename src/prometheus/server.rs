@@ -4,7 +4,6 @@ use super::Callbacks;
 use super::connection::Connection;
 use super::request::{AcceptedFormat, head};
 use crate::document::exposition::Exposition;
-use firstbyte_measure::clock;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{ErrorKind, Write};
@@ -49,7 +48,7 @@ impl Server {
                 Ok((stream, _)) => self.connections.extend(Connection::new(stream)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 // Too many open files, for example: the next moment may be better.
-                Err(_) => return clock::pause(Duration::from_millis(10)),
+                Err(_) => return std::thread::sleep(Duration::from_millis(10)),
             }
         }
     }

@@ -35,7 +35,7 @@ fn without_nul(content: &Content) -> Content {
 fn quoted(content: &Content) -> String {
     let mut text = String::from("\"");
     for (n, byte) in content.bytes.iter().enumerate() {
-        let digit_follows = content.bytes.get(n + 1).is_some_and(u8::is_ascii_digit);
+        let digit_follows = content.bytes.get(n + 1).is_some_and(|next| (b'0'..=b'7').contains(next));
         escape(&mut text, *byte, digit_follows);
     }
     text.push('"');

@@ -219,11 +219,11 @@ fn sleep_not_scored() -> Claim {
         text: "You could sleep(1) without affecting your measured runtime",
         figure: "",
         how: SCORED,
-        rule: "the program that also sleeps takes at least 20 ms longer, and its user time is within 10 % of the other's",
+        rule: "the program that also sleeps takes at least 10 ms longer, and its user time is within 10 % of the other's",
         checks: vec![
             LimitCheck::new("user time with the sleep", scored(sleeping)),
             LimitCheck::new("user time over that without", scored(sleeping) / scored(plain)).within(0.9, 1.1),
-            LimitCheck::new("longer", total(sleeping) - total(plain)).at_least(20e6),
+            LimitCheck::new("longer", total(sleeping) - total(plain)).at_least(10e6),
         ],
         holds: "a process that sleeps does not run, so nothing is accounted to it",
         fails: "a sleep of 20 ms changes the user time here, or does not take 20 ms",

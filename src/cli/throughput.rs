@@ -21,7 +21,7 @@ Examples:
   firstbyte throughput
   firstbyte throughput --post
   firstbyte throughput --n 17.5M --sink wc,file --only go-v2
-  firstbyte throughput --n 1M --only go-v2 --command 'mine=./lines {n}'
+  firstbyte throughput --n 1M --only go-v2 --command 'mine=./lines {N}'
   firstbyte throughput --export-svg chart.svg --log";
 
 /// Compare ways to print many lines, such as `firstbyte lines`
@@ -44,7 +44,7 @@ pub struct Args {
     /// Measure only these designs, and the baseline (can be repeated; --list shows all)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// Measure your own program, too: a name, and a command in which {n} stands for the number of lines (can be repeated)
+    /// Measure your own program, too: a name, and a command in which {N} stands for the number of lines (can be repeated)
     #[arg(long = "command", value_name = "NAME=COMMAND", value_parser = own)]
     own: Vec<(String, Vec<String>)>,
     /// Repeat the table of Response to Response: its four programs as published, with its figures beside ours
@@ -96,7 +96,8 @@ fn own(text: &str) -> Result<(String, Vec<String>), String> {
         .split_once('=')
         .filter(|(name, _)| !name.trim().is_empty())
         .ok_or_else(|| format!("`{text}` has no name\n{HELP}"))?;
-    let words = split(command)?;
+    // the library that prints the help takes a lower-case one for the end of a line
+    let words = split(&command.replace("{N}", Design::COUNT))?;
     if !words.iter().any(|word| word.contains(Design::COUNT)) {
         return Err(format!("`{command}` does not say where the number of lines belongs\n{HELP}"));
     }

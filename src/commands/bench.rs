@@ -12,6 +12,7 @@ use crate::output::{say, visible};
 use crate::report::formats::Exported;
 use crate::report::text::terminal::Terminal;
 use crate::report::text::{bench as bench_text, gate};
+use crate::report::words::count_of;
 use firstbyte_measure::launch::interrupt;
 use firstbyte_measure::tracer::choose::Chosen;
 use firstbyte_measure::tracer::phases::choose_phases;
@@ -39,8 +40,21 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let is_slower = plan.fail_if_slower.is_some_and(|limit| !document.slower_than(limit).is_empty());
     Ok(match exit(&document) {
         Exit::Done if is_slower => Exit::Missed,
+        Exit::Done if plan.fail_if_slower.is_some() && document.uncompared() > 0 => {
+            say(format_args!("error: {}", uncompared(&document)));
+            Exit::Unable
+        }
         other => other,
     })
+}
+
+/// Why a gate does not pass although no program is slower.
+fn uncompared(document: &Document) -> String {
+    let programs = count_of(document.uncompared(), "program has", "programs have");
+    let by = document.compared_by().name();
+    format!(
+        "{programs} no {by} to compare\nhelp: the result says why, or compare by another one: --compare-by total"
+    )
 }
 
 /// What failed, where no results are printed that say so.

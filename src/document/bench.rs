@@ -124,6 +124,12 @@ impl Document {
         self.results.iter().filter(is_slower).map(Measurement::label).collect()
     }
 
+    /// The number of programs beside the reference that have no comparison with it.
+    pub fn uncompared(&self) -> usize {
+        let compared = self.results.iter().filter(|m| m.relative_by(self.compared_by()).is_some()).count();
+        self.results.len().saturating_sub(1 + compared)
+    }
+
     /// Adds warnings, each once.
     pub fn add_warnings(&mut self, warnings: impl IntoIterator<Item = Warning>) {
         for warning in warnings {
@@ -295,9 +301,11 @@ impl Measurement {
         self.phases.first_byte.as_ref().or(self.phases.total.as_ref())
     }
 
-    /// Its comparison with the reference by this duration, or by another one if one of the two does not have it.
+    /// Its comparison with the reference by this duration. Programs that print nothing are compared by their totals instead of
+    /// first bytes; nothing stands for a user time or a region that is not known.
     pub fn relative_by(&self, by: Metric) -> Option<&Relative> {
-        self.relative.iter().find(|relative| relative.of == by).or(self.relative.first())
+        let other = self.relative.first().filter(|_| matches!(by, Metric::FirstByte | Metric::Total));
+        self.relative.iter().find(|relative| relative.of == by).or(other)
     }
 
     /// It was observed, and wrote nothing.

@@ -5,6 +5,10 @@ use crate::stats::median_of;
 use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{EventCost, EventCosts, EventKind, Recording};
 
+/// Another event costs at most this many times what a system call costs. The difference of short runs on a busy machine can be
+/// anything.
+const MAX_OTHER: f64 = 3.0;
+
 /// What a tracee pays for being observed, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ObserverCosts {
@@ -22,7 +26,8 @@ impl ObserverCosts {
             let extra: Vec<f64> = observed.blocks.iter().map(|block| block.traced - block.untraced).collect();
             let recording = observed.recordings.first()?;
             let rest = median_of(&extra)? - of_calls_and_faults(&each, recording);
-            Some(rest.max(0.0) / others(recording).max(1.0))
+            let most = MAX_OTHER * each.syscall.total();
+            Some((rest / others(recording).max(1.0)).clamp(0.0, most.max(0.0)))
         });
         ObserverCosts { each, other: other.unwrap_or(0.0) }
     }

@@ -115,6 +115,15 @@ impl Lags {
         end.zip(spawn).map_or(0.0, |(end, spawn)| end - spawn)
     }
 
+    /// From the first event of the tracee itself to its last one, in nanoseconds.
+    pub(super) fn total(&self, recording: &Recording, costs: &PointCosts) -> f64 {
+        let times = self.times(recording, costs);
+        let of_root = recording.events.iter().zip(&times).filter(|(event, _)| event.pid == recording.root);
+        let ends: Vec<f64> = of_root.map(|(_, times)| times.end.as_f64()).collect();
+        let first = ends.iter().copied().fold(f64::INFINITY, f64::min);
+        ends.iter().copied().fold(first, f64::max) - first
+    }
+
     /// The recording with every event where it would have been.
     pub(super) fn corrected(&self, recording: &Recording, costs: &PointCosts) -> Recording {
         let times = self.times(recording, costs);

@@ -199,7 +199,7 @@ fn a_certain_overhead_decides_how_much_is_taken_off() {
     let each = EventCosts { syscall: EventCost { around: 100.0, within: 0.0 }, ..EventCosts::default() };
     let costs = Some(ObserverCosts { each, other: 0.0 });
     let untouched = Lags::of(&busy()).wall(&busy(), &PointCosts::default());
-    for ratio in [1.02, 1.05, 1.2] {
+    for ratio in [1.02, 1.05, 1.1] {
         let corrected = wall(&observed(ratio, 0.0), costs);
         assert!(
             (corrected - untouched / ratio).abs() < 0.01 * untouched,
@@ -215,6 +215,41 @@ fn an_uncertain_overhead_leaves_the_calibrated_costs() {
     let calibrated = Lags::of(&busy()).wall(&busy(), &costs.scaled(1.0));
     let corrected = wall(&observed(0.5, 2.0), Some(costs));
     assert!((corrected - calibrated).abs() < 0.01 * calibrated, "{corrected}, by calibration {calibrated}");
+}
+
+#[test]
+fn by_ptrace_the_total_is_the_untraced_wall_without_the_launch() {
+    for untraced in [190_000.0, 100_000.0, 80_000.0] {
+        let mut by_ptrace = ObservedRuns { untraced: vec![untraced], ..observed(9.0, 0.0) };
+        by_ptrace.recordings[0].backend = Backend::Ptrace;
+        let recording = &by_ptrace.recordings[0];
+        let costs = Correction::of(&by_ptrace, None).unwrap().0;
+        let corrected = Lags::of(recording).total(recording, &costs);
+        let expected = untraced - f64::min(60_000.0, untraced / 2.0);
+        assert!((corrected - expected).abs() < 500.0, "{untraced}: {corrected}");
+    }
+}
+
+#[test]
+fn time_in_which_others_had_the_processor_is_no_cost() {
+    let each = EventCosts { syscall: EventCost { around: 100.0, within: 0.0 }, ..EventCosts::default() };
+    let costs = Some(ObserverCosts { each, other: 0.0 });
+    let mut preempted = observed(1.1, 0.0);
+    let EventKind::OffCpu(mut absence) = off(1, 150_500, 0, 350_000, None).kind else { unreachable!() };
+    absence.preempted = true;
+    let events = &mut preempted.recordings[0].events;
+    events.iter_mut().filter(|event| event.at.0 > 150_500).for_each(|event| later(event, 199_500));
+    events.push(event(1, 350_000, EventKind::OffCpu(absence)));
+    events.sort_by_key(|event| event.at);
+    let [alone, with] = [observed(1.1, 0.0), preempted].map(|runs| Correction::of(&runs, costs).unwrap().0);
+    assert!((alone.syscall.around - with.syscall.around).abs() < 2.0, "{alone:?}, {with:?}");
+}
+
+fn later(event: &mut Event, ns: u64) {
+    event.at.0 += ns;
+    if let EventKind::Call(call) = &mut event.kind {
+        call.entered.0 += if call.entered.0 > 150_500 { ns } else { 0 };
+    }
 }
 
 #[test]

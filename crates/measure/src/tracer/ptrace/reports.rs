@@ -123,7 +123,7 @@ impl Reports {
             if clock::now().0 - since.0 < PATIENCE.0 {
                 std::thread::yield_now(); // they may have to run on this processor
             } else {
-                crate::clock::pause(PAUSE);
+                clock::pause(PAUSE);
                 pauses += 1;
             }
         }

@@ -67,13 +67,13 @@ pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
 fn changed(side: usize, finding: &Finding, other: &Other) -> FindingChange {
     let mut costs = [None, None];
     costs[side] = Some(finding.cost.as_f64());
-    let mut dearer = finding;
+    let mut costlier = finding;
     if let Other::Same(other) = other {
         costs[1 - side] = Some(other.cost.as_f64());
-        dearer = if other.cost > finding.cost { other } else { finding };
+        costlier = if other.cost > finding.cost { other } else { finding };
     }
     let unknown = matches!(other, Other::Unlike);
-    FindingChange { rule: finding.rule, text: dearer.text.clone(), costs, unknown }
+    FindingChange { rule: finding.rule, text: costlier.text.clone(), costs, unknown }
 }
 
 #[cfg(test)]
@@ -88,15 +88,15 @@ mod tests {
 
     #[test]
     fn what_a_side_spends_more_on_is_said_in_its_words() {
-        let (cheap, dear) = (finding("waits", "", 5), finding("waits", "", 9));
-        let change = changed(0, &cheap, &Other::Same(&dear));
+        let (less, more) = (finding("waits", "", 5), finding("waits", "", 9));
+        let change = changed(0, &less, &Other::Same(&more));
         assert_eq!(
             (change.text.as_str(), change.costs, change.unknown),
             ("waits  9", [Some(5.0), Some(9.0)], false)
         );
-        assert_eq!(changed(1, &cheap, &Other::Same(&dear)).costs, [Some(9.0), Some(5.0)]);
-        let alone = changed(1, &dear, &Other::None);
+        assert_eq!(changed(1, &less, &Other::Same(&more)).costs, [Some(9.0), Some(5.0)]);
+        let alone = changed(1, &more, &Other::None);
         assert_eq!((alone.costs, alone.unknown, alone.difference()), ([None, Some(9.0)], false, 9.0));
-        assert!(changed(0, &dear, &Other::Unlike).unknown, "no cost of another subject is compared");
+        assert!(changed(0, &more, &Other::Unlike).unknown, "no cost of another subject is compared");
     }
 }

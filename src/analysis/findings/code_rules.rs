@@ -111,12 +111,12 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     }
 
     let name = program.frame.file();
-    if let Some((dearest, functions)) = own_functions(nodes, root) {
+    if let Some((longest, functions)) = own_functions(nodes, root) {
         let text = format!(
             "The program's own code: `{name}` computes {cost}, by samples with all that it calls: {functions}. \
              `--export-folded` shows all functions."
         );
-        return Some(Finding::new("user-code", cost, text).about(&dearest));
+        return Some(Finding::new("user-code", cost, text).about(&longest));
     }
 
     let parts = parts(nodes, root);

@@ -21,8 +21,8 @@ struct Own<'n> {
     callees: BTreeMap<String, f64>,
 }
 
-/// The functions of the user in the tree of calls below a root: the name of the dearest one, and a clause for each; `None`:
-/// they have little of its time.
+/// The functions of the user in the tree of calls below a root: the name of the longest one, and a clause for each;
+/// `None`: they have little of its time.
 pub(super) fn own_functions(nodes: &[Node], root: usize) -> Option<(String, String)> {
     let all = nodes[root].time;
     let mut functions: Vec<(&Frame, Own<'_>)> = own(nodes, root).into_iter().collect();
@@ -30,9 +30,9 @@ pub(super) fn own_functions(nodes: &[Node], root: usize) -> Option<(String, Stri
     functions.sort_by(|a, b| b.1.time.total_cmp(&a.1.time));
     functions.truncate(FUNCTIONS);
 
-    let (dearest, _) = functions.first()?;
+    let (longest, _) = functions.first()?;
     let clauses: Vec<String> = functions.iter().map(|(frame, own)| clause(frame, own)).collect();
-    Some((dearest.function.as_deref()?.to_owned(), clauses.join("; ")))
+    Some((longest.function.as_deref()?.to_owned(), clauses.join("; ")))
 }
 
 fn own(nodes: &[Node], root: usize) -> BTreeMap<&Frame, Own<'_>> {
@@ -124,8 +124,8 @@ mod tests {
             node(Some(4), "parse", "/lib/python3.11/re/_parser.py", 8, 100.0),
             node(Some(1), "_find_and_load", "<frozen importlib._bootstrap>", 1, 50.0),
         ];
-        let (dearest, text) = own_functions(&nodes, 0).unwrap();
-        assert_eq!(dearest, "load_plugins");
+        let (longest, text) = own_functions(&nodes, 0).unwrap();
+        assert_eq!(longest, "load_plugins");
         assert_eq!(
             text,
             "`load_plugins` (plugins.py:41) 210 ms, called by `main` (cli.py:9): of it `compile` 160 ms; \

@@ -129,7 +129,7 @@ impl Divided {
                 self_time: self_time.get(&frame).map_or(Estimate::default(), Counted::estimate),
                 total: counted.estimate(),
                 samples: counted.samples,
-                lines: lines.remove(&frame).map(dearest).unwrap_or_default(),
+                lines: lines.remove(&frame).map(longest_lines).unwrap_or_default(),
             })
             .collect();
         functions.sort_by(|a, b| {
@@ -268,7 +268,7 @@ fn lines(parts: &[Part<'_>], profile: &Profile) -> HashMap<usize, BTreeMap<u32, 
     lines
 }
 
-fn dearest(lines: BTreeMap<u32, f64>) -> Vec<LineTime> {
+fn longest_lines(lines: BTreeMap<u32, f64>) -> Vec<LineTime> {
     let mut all: Vec<LineTime> = lines.into_iter().map(|(line, time)| LineTime { line, time }).collect();
     all.sort_by(|a, b| b.time.total_cmp(&a.time));
     all.truncate(LINES);

@@ -15,7 +15,7 @@ const PERIOD: Nanos = Nanos(1_000_000);
 /// About as many pages are read for the frames of an interpreter.
 const PAGES: usize = 12;
 
-/// What the child is told.
+/// Commands to the child.
 const WALK: u8 = 1;
 const END: u8 = 0;
 

@@ -1,4 +1,4 @@
-//! Whose processes we may look at.
+//! Whose processes may be observed.
 
 use crate::confinement::Confinement;
 use std::sync::OnceLock;
@@ -9,9 +9,9 @@ const BPF: libc::c_ulong = 39;
 
 /// The caller, and whether only the caller's own processes may be observed.
 ///
-/// Root may observe all. So may a service or a shell that was given ambient capabilities: whoever gave them has decided
-/// that. Capabilities of our file (`setcap`) are there for everyone who may execute it, so they give no look at others'
-/// processes. Executing such a file clears the ambient ones (`capabilities(7)`).
+/// Root may observe all processes. With ambient capabilities, an ordinary user may, too: an administrator gave them to that
+/// service or shell. File capabilities (`setcap`) apply to every user who may execute our file, so they allow observing only
+/// the caller's own processes. Executing such a file clears ambient capabilities (`capabilities(7)`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) restricted: bool,

@@ -83,9 +83,9 @@ INLINE void count_lost(struct run *run)
 }
 
 /*
- * Whether we may look at the running process. If the right to observe comes from our file, and not from whoever started us,
- * that is decided as ptrace(2) decides it (`__ptrace_may_access` in kernel/ptrace.c): its real, effective and saved ids are
- * the caller's, and it has no more capabilities. So a set-user-ID program is not ours from its exec on.
+ * Whether we may observe the running process. With file capabilities, the rule is that of ptrace(2) (`__ptrace_may_access`
+ * in kernel/ptrace.c): its real, effective and saved ids are the caller's, and it has no more capabilities than we have. So a
+ * set-user-ID program is not observed from its exec on.
  */
 INLINE int is_own(struct run *run)
 {

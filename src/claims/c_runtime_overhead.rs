@@ -5,7 +5,7 @@ mod level0;
 use super::claim::Claim;
 use super::limit_check::LimitCheck;
 use super::post::Post;
-use super::quantity::{Expression, RunState, TimedPart, time, warm};
+use super::quantity::{Expression, RunState, TimedPart, time, user, warm};
 use firstbyte_measure::timeline::Phase;
 
 const EMPTY: &str = "empty-c";
@@ -203,13 +203,9 @@ fn dietlibc() -> Claim {
     }
 }
 
-/// What the contest scored: the user time of a program and of the children that it waited for.
-fn scored(program: &'static str) -> Expression {
-    warm(program, TimedPart::User)
-}
-
-const SCORED: &str = "user time as the kernel accounts it to a program and to the children that it waited for, which \
-                      clock(3) and times(2) tell; interleaved warm runs of a program that computes for 20 ms and prints";
+const SCORED: &str = "what the contest scored: the user code of a program and of the children that it waited for, as the \
+                      tracer of every system call sees it; interleaved warm runs of a program that computes for 20 ms \
+                      and prints";
 
 fn sleep_not_scored() -> Claim {
     let (plain, sleeping) = ("burn-c", "burn-sleep-c");
@@ -221,8 +217,8 @@ fn sleep_not_scored() -> Claim {
         how: SCORED,
         rule: "the program that also sleeps takes at least 10 ms longer, and its user time is within 10 % of the other's",
         checks: vec![
-            LimitCheck::new("user time with the sleep", scored(sleeping)),
-            LimitCheck::new("user time over that without", scored(sleeping) / scored(plain)).within(0.9, 1.1),
+            LimitCheck::new("user time with the sleep", user(sleeping)),
+            LimitCheck::new("user time over that without", user(sleeping) / user(plain)).within(0.9, 1.1),
             LimitCheck::new("longer", total(sleeping) - total(plain)).at_least(10e6),
         ],
         holds: "a process that sleeps does not run, so nothing is accounted to it",
@@ -240,8 +236,8 @@ fn daemon_not_scored() -> Claim {
         how: SCORED,
         rule: "a program whose daemon does the same work takes at least as long, and its user time is at most a tenth",
         checks: vec![
-            LimitCheck::new("user time with the work in a daemon", scored(daemon)),
-            LimitCheck::new("user time over that without", scored(daemon) / scored(plain)).at_most(0.1),
+            LimitCheck::new("user time with the work in a daemon", user(daemon)),
+            LimitCheck::new("user time over that without", user(daemon) / user(plain)).at_most(0.1),
             LimitCheck::new("total over that without", total(daemon) / total(plain)).at_least(1.0),
         ],
         holds: "the kernel adds the time of a child to its parent when the parent waits for it, and nobody waits for a \

@@ -6,6 +6,7 @@ use crate::bench::results::overhead;
 use crate::bench::{Sample, Series};
 use crate::corpus::SkippedProgram;
 use crate::document::floor::{Figure, Missing, Print};
+use crate::document::processor_time::DIVIDED_BY_TICKS;
 use crate::document::throughput::ThroughputDocument;
 use firstbyte_measure::Counts;
 
@@ -27,6 +28,7 @@ pub fn skipped(evidence: &mut ClaimEvidence, needs: &Needs, skipped: &[SkippedPr
 pub fn program(quantity: Quantity) -> Option<&'static str> {
     match quantity {
         Quantity::Time { program, .. }
+        | Quantity::UserTime(program)
         | Quantity::Count { program, .. }
         | Quantity::Imports { program, .. }
         | Quantity::Overhead(program)
@@ -71,6 +73,35 @@ pub fn runs(evidence: &mut ClaimEvidence, needs: &Needs, state: RunState, series
     }
 }
 
+/// Runs that tell user code from the kernel's work.
+pub fn user_times(evidence: &mut ClaimEvidence, needs: &Needs, series: &[Series]) {
+    for quantity in needs.quantities() {
+        let Quantity::UserTime(program) = quantity else { continue };
+        let Some(measured) = series.iter().find(|measured| measured.name == program) else { continue };
+        match Reading::of(user_each_run(measured)) {
+            Some(reading) => evidence.insert(quantity, reading),
+            None => evidence.lack(quantity, undivided(measured)),
+        }
+    }
+}
+
+/// Of the traced runs; without them, as the kernel divides the timed runs, if these take enough ticks.
+fn user_each_run(series: &Series) -> Vec<f64> {
+    let traced: Vec<f64> = series.processor.iter().map(|(_, run)| run.user.as_f64()).collect();
+    let has_ticks = |sample: &Sample| (sample.user + sample.system).as_f64() >= DIVIDED_BY_TICKS * 1e9;
+    if traced.is_empty() && series.samples.iter().all(has_ticks) {
+        return series.samples.iter().map(|sample| sample.user.as_f64()).collect();
+    }
+    traced
+}
+
+fn undivided(series: &Series) -> Lack {
+    match &series.undivided {
+        Some(reason) => Lack::because(format!("`{}`: its user time is not known: {reason}", series.name)),
+        None => absent(series),
+    }
+}
+
 /// The events that were lost in all timed runs.
 pub fn lost_events(evidence: &mut ClaimEvidence, series: &[Series]) {
     let lost: u64 = series.iter().map(|measured| measured.lost_events).sum();
@@ -96,7 +127,6 @@ fn of(sample: &Sample, span: TimedPart) -> Option<f64> {
         TimedPart::Phase(phase) => phases?.get(phase)?,
         TimedPart::FirstByte => sample.first_byte?,
         TimedPart::Total => sample.total,
-        TimedPart::User => sample.user,
     };
     Some(nanos.as_f64())
 }
@@ -186,8 +216,31 @@ fn untimed(design: &str, wrong: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::ProcessorTime;
+    use crate::claims::quantity::user;
     use crate::claims::select;
     use crate::corpus::SkipCause;
+    use firstbyte_measure::units::Nanos;
+
+    #[test]
+    fn user_time_is_that_of_traced_runs_and_a_program_without_them_says_why() {
+        let needs = Needs::of(&select(&["004-daemon-not-scored".to_owned()]).unwrap());
+        let traced = |user| ProcessorTime { user: Nanos(user), scored: Nanos(90), burnt: Nanos(90) };
+        let burnt = Series {
+            name: "burn-c".to_owned(),
+            processor: vec![(0, traced(20)), (1, traced(30)), (2, traced(40))],
+            ..Series::default()
+        };
+        let undivided = Some("only --backend bpf sees how long user code ran".to_owned());
+        let daemon = Series { name: "burn-daemon-c".to_owned(), undivided, ..Series::default() };
+
+        let mut evidence = ClaimEvidence::default();
+        user_times(&mut evidence, &needs, &[burnt, daemon]);
+        let reading = evidence.evaluate(&user("burn-c")).unwrap();
+        assert_eq!((reading.value, reading.low, reading.high), (30.0, 20.0, 40.0));
+        let lack = evidence.evaluate(&user("burn-daemon-c")).unwrap_err();
+        assert!(lack.reason.ends_with("only --backend bpf sees how long user code ran"), "{}", lack.reason);
+    }
 
     #[test]
     fn a_missing_program_is_named_with_the_command_that_installs_it() {

@@ -50,6 +50,7 @@ impl Needs {
     pub fn built(&self) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
             Quantity::Time { program, .. }
+            | Quantity::UserTime(program)
             | Quantity::Count { program, .. }
             | Quantity::Imports { program, .. }
             | Quantity::Overhead(program)
@@ -57,6 +58,14 @@ impl Needs {
             | Quantity::TraceLines(program)
             | Quantity::LostByPerf { program, .. }
             | Quantity::AllProcessors(program) => Some(program).filter(|program| !is_level0(program)),
+            _ => None,
+        })
+    }
+
+    /// The programs and solutions whose user code is told from the kernel's work.
+    pub fn divided(&self) -> BTreeSet<&'static str> {
+        self.collect(|quantity| match quantity {
+            Quantity::UserTime(program) => Some(program),
             _ => None,
         })
     }

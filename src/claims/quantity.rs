@@ -9,6 +9,8 @@ use std::ops::{Add, Div, Mul, Sub};
 pub enum Quantity {
     /// The time of a part of a program's runs.
     Time { program: &'static str, span: TimedPart, state: RunState },
+    /// User code of a program and of the children that it waited for, in runs in which every entry into the kernel was seen.
+    UserTime(&'static str),
     /// What a program does, counted.
     Count { program: &'static str, counted: CountKind },
     /// Wall time of traced runs of a program over that of untraced ones.
@@ -97,9 +99,6 @@ pub enum TimedPart {
     FirstByte,
     /// All phases.
     Total,
-    /// CPU time in user space, of all threads, as the kernel accounts it by clock ticks. Good for a program that takes
-    /// several ticks.
-    User,
 }
 
 impl From<Phase> for TimedPart {
@@ -136,6 +135,8 @@ pub enum CountKind {
 pub enum PairedRounds {
     /// Programs under one condition.
     Runs(RunState),
+    /// Programs whose user code is told from the kernel's work.
+    Divided,
     /// Designs that print this number of lines.
     Lines(u64),
 }
@@ -144,6 +145,7 @@ impl Quantity {
     pub fn unit(self) -> ClaimUnit {
         match self {
             Quantity::Time { .. }
+            | Quantity::UserTime(_)
             | Quantity::Floor(_)
             | Quantity::Lines { .. }
             | Quantity::Print { .. }
@@ -163,6 +165,7 @@ impl Quantity {
     pub fn rounds(self) -> Option<PairedRounds> {
         match self {
             Quantity::Time { state, .. } => Some(PairedRounds::Runs(state)),
+            Quantity::UserTime(_) => Some(PairedRounds::Divided),
             Quantity::Lines { count, .. } => Some(PairedRounds::Lines(count)),
             _ => None,
         }
@@ -244,6 +247,11 @@ pub fn warm(program: &'static str, span: impl Into<TimedPart>) -> Expression {
 /// The same under other conditions.
 pub fn time(program: &'static str, span: impl Into<TimedPart>, state: RunState) -> Expression {
     Quantity::Time { program, span: span.into(), state }.into()
+}
+
+/// The time of a program's user code.
+pub fn user(program: &'static str) -> Expression {
+    Quantity::UserTime(program).into()
 }
 
 /// What a program does, counted.

@@ -20,7 +20,7 @@ const ROOMS: [(&str, &str); 25] = [
     ("report", "comparison claims analysis document inspect stats output measure elf"),
     ("budget", "document inspect measure"),
     ("comparison", "document output stats"),
-    ("claims", "floor throughput corpus bench document inspect stats measure cc elf"),
+    ("claims", "floor throughput analysis corpus bench document inspect stats measure cc elf"),
     ("floor", "corpus bench document inspect stats measure elf cache"),
     ("throughput", "corpus bench document measure"),
     ("watch", "document stats measure"),

@@ -4,7 +4,7 @@ use super::{stopped, total};
 use crate::claims::claim::Claim;
 use crate::claims::limit_check::LimitCheck;
 use crate::claims::post::Post;
-use crate::claims::quantity::{CountKind, Expression, Quantity, count};
+use crate::claims::quantity::{CountKind, Expression, Quantity, count, user};
 
 const LEVEL0: &str = "level0";
 const LEVEL0_GLIBC: &str = "level0-glibc";
@@ -23,7 +23,7 @@ pub(super) fn as_long_as_nothing() -> Claim {
     Claim {
         id: "004-as-long-as-nothing",
         post: Post::CRuntimeOverhead,
-        text: "The best part? My Level 0 solution also clocked in at 9ms (as the empty program: there was nothing left to optimize)",
+        text: "My Level 0 solution also clocked in at 9ms ... There was nothing left to optimize",
         figure: "9 ms, and 9.4 ms for the empty program, under strace -tt",
         how: "a solution of Level 0 with a Bloom filter, and `int main() { return 0; }`, both compiled by gcc against \
               glibc, with a text of about 1400 bytes on stdin, which the empty program does not read; interleaved \
@@ -48,16 +48,18 @@ pub(super) fn set_instead_of_array() -> Claim {
                hash table (Set.new)",
         figure: "",
         how: "the change that the post prints, in a Ruby script that solves Level 0: `File.read(path).split` of the \
-              contest's dictionary, as an Array and as a Set, with a text of about 1400 bytes on stdin; interleaved \
-              warm runs; without limits, also with ten times the text; the post does not say what the required time was",
-        rule: "the Set takes less time",
+              contest's dictionary, as an Array and as a Set, with a text of about 1400 bytes on stdin; user time, which \
+              the contest scored, with that of Ruby's own start, as the tracer of every system call sees it; \
+              interleaved warm runs; without limits, also with ten times the text; the post does not say what the \
+              required time was",
+        rule: "the Set takes less user time",
         checks: vec![
-            LimitCheck::new("Array", total("level0-array")),
-            LimitCheck::new("Set", total("level0-set")),
-            LimitCheck::new("Array over Set", total("level0-array") / total("level0-set")).at_least(1.0),
+            LimitCheck::new("Array", user("level0-array")),
+            LimitCheck::new("Set", user("level0-set")),
+            LimitCheck::new("Array over Set", user("level0-array") / user("level0-set")).at_least(1.0),
             LimitCheck::new(
                 "with ten times the text",
-                total("level0-array-longer") / total("level0-set-longer"),
+                user("level0-array-longer") / user("level0-set-longer"),
             ),
         ],
         holds: "the Array is searched from its start for each word of the text",

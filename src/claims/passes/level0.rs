@@ -37,7 +37,9 @@ pub(super) fn level0(session: &mut Session) -> Result<(), Lack> {
     fs::write(&text, &words).map_err(Lack::of)?;
     fs::write(&longer, words.repeat(10)).map_err(Lack::of)?;
     for set in SolutionSet::ALL {
-        warm(session, &ready, set, if set == SolutionSet::Longer { &longer } else { &text })?;
+        let text = if set == SolutionSet::Longer { &longer } else { &text };
+        warm(session, &ready, set, text)?;
+        divided(session, &ready, set, text)?;
     }
     stopped(session, &ready, &text)?;
     taken_for_known(session, &ready, folder.path())
@@ -67,17 +69,29 @@ fn warm(session: &mut Session, ready: &[Ready], set: SolutionSet, text: &Path) -
         return Ok(());
     }
 
-    let (quick, full) = match set {
-        SolutionSet::Starting => (20, 200),
-        SolutionSet::Reading => (10, 60),
-        SolutionSet::Interpreted => (3, 9),
-        SolutionSet::Longer => (2, 5),
-    };
+    let (quick, full) = runs(set);
     let mut experiment = session.experiment(entries, session.runs(quick, full));
     experiment.counting.runs = COUNTING_RUNS;
     let series = session.traced(experiment)?;
     gather::runs(&mut session.evidence, session.needs, RunState::Warm, &series);
     Ok(())
+}
+
+/// The number of runs of a quick run and of a full one.
+fn runs(set: SolutionSet) -> (u32, u32) {
+    match set {
+        SolutionSet::Starting => (20, 200),
+        SolutionSet::Reading => (10, 60),
+        SolutionSet::Interpreted => (3, 9),
+        SolutionSet::Longer => (2, 5),
+    }
+}
+
+fn divided(session: &mut Session, ready: &[Ready], set: SolutionSet, text: &Path) -> Result<(), Lack> {
+    let named = session.needs.divided();
+    let chosen = ready.iter().filter(|(solution, _)| solution.set == set && named.contains(solution.name));
+    let entries = entries(chosen, text)?;
+    if entries.is_empty() { Ok(()) } else { session.divided(entries, runs(set)) }
 }
 
 fn stopped(session: &mut Session, ready: &[Ready], text: &Path) -> Result<(), Lack> {

@@ -55,13 +55,18 @@ struct Pass {
 }
 
 /// In their order. The passes that make the page cache cold come last.
-const PASSES: [Pass; 13] = [
+const PASSES: [Pass; 14] = [
     Pass { name: "files", serves: file_facts::is_of_files, run: file_facts::files },
     Pass { name: "warm runs", serves: runs::is_warm, run: runs::warm },
     Pass {
         name: "runs that stop at each system call",
         serves: |q| is_in(q, RunState::Stopped) && !runs::is_of_level0(q),
         run: runs::stopped,
+    },
+    Pass {
+        name: "user time",
+        serves: |q| matches!(q, Quantity::UserTime(_)) && !runs::is_of_level0(q),
+        run: runs::divided,
     },
     Pass { name: "level 0", serves: runs::is_of_level0, run: level0::level0 },
     Pass { name: "processors", serves: |q| matches!(q, Quantity::AllProcessors(_)), run: runs::processors },

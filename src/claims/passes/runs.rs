@@ -42,6 +42,7 @@ pub(super) fn is_warm(quantity: Quantity) -> bool {
 pub(super) fn is_of_level0(quantity: Quantity) -> bool {
     match quantity {
         Quantity::Time { program, .. }
+        | Quantity::UserTime(program)
         | Quantity::Count { program, .. }
         | Quantity::FileSize(program)
         | Quantity::TakenForKnown(program) => claim_programs::is_level0(program),
@@ -95,6 +96,13 @@ pub(super) fn stopped(session: &mut Session) -> Result<(), Lack> {
     let series = session.observed(experiment, &mut Stopping)?;
     gather::runs(&mut session.evidence, session.needs, RunState::Stopped, &series);
     Ok(())
+}
+
+/// Runs that tell user code from the kernel's work.
+pub(super) fn divided(session: &mut Session) -> Result<(), Lack> {
+    let programs = session.named(&session.needs.divided());
+    let entries = entries(&programs)?;
+    if entries.is_empty() { Ok(()) } else { session.divided(entries, (5, 40)) }
 }
 
 /// Runs after `drop_caches`.

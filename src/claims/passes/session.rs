@@ -1,8 +1,11 @@
 //! What all passes share: the programs, and the evidence so far.
 
 use super::{PassOptions, Watcher};
-use crate::bench::{Aim, Campaign, Counting, Experiment, ExperimentEntry, ExperimentError, RunLimit, Series};
-use crate::claims::{ClaimEvidence, Lack, Needs, claim_programs};
+use crate::analysis::processor_time;
+use crate::bench::{
+    Aim, Campaign, Counting, Experiment, ExperimentEntry, ExperimentError, ProcessorRuns, RunLimit, Series,
+};
+use crate::claims::{ClaimEvidence, Lack, Needs, claim_programs, gather};
 use crate::corpus::{Built, Corpus, PrepareOptions, Program, SkippedProgram, build_cache, prepare_all};
 use crate::document::bench::Overhead;
 use firstbyte_measure::launch::interrupt;
@@ -72,7 +75,11 @@ impl<'s> Session<'s> {
 
     /// One of two numbers of runs.
     pub(super) fn runs(&self, quick: u32, full: u32) -> RunLimit {
-        RunLimit::Runs(if self.options.quick { quick } else { full })
+        RunLimit::Runs(self.number(quick, full))
+    }
+
+    fn number(&self, quick: u32, full: u32) -> u32 {
+        if self.options.quick { quick } else { full }
     }
 
     /// Warm runs without counting runs.
@@ -87,6 +94,22 @@ impl<'s> Session<'s> {
             env_offset: false,
             counting: Counting::default(),
         }
+    }
+
+    /// Makes warm runs, and as many in which every entry into the kernel is seen.
+    pub(super) fn divided(
+        &mut self,
+        entries: Vec<ExperimentEntry>,
+        (quick, full): (u32, u32),
+    ) -> Result<(), Lack> {
+        let runs = self.number(quick, full);
+        let mut experiment = self.experiment(entries, RunLimit::Runs(runs));
+        let explain = processor_time::of_recording;
+        experiment.counting.processor =
+            Some(ProcessorRuns { least: runs, most: runs, compared: true, explain });
+        let series = self.traced(experiment)?;
+        gather::user_times(&mut self.evidence, self.needs, &series);
+        Ok(())
     }
 
     /// Makes the runs with the usual tracer.

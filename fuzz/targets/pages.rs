@@ -2,7 +2,7 @@
 #![no_main]
 
 use firstbyte::comparison::machines::by_machine;
-use firstbyte::report::html::{PageSource, render};
+use firstbyte::report::html::{PageSource, Together, render};
 use std::path::Path;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
@@ -12,6 +12,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             PageSource::Programs(document) => by_machine(&[("fuzz", document), ("other", document)]),
             _ => Vec::new(),
         };
-        render(&[("fuzz.json".to_owned(), source)], &machines);
+        let together = Together { machines, ..Together::default() };
+        render(&[("fuzz.json".to_owned(), source)], &together);
     }
 });

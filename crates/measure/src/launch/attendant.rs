@@ -32,8 +32,8 @@ thread_local! {
     static ATTENDANT: Attendant = Attendant::start();
 }
 
-/// Makes sure that this thread has its attendant. Call it before a tracee runs, which may take our memory away
-/// (`prlimit(2)`): a new thread of Rust's library panics without memory for its second stack.
+/// Makes sure that this thread has its attendant, before a tracee runs that may take our memory away (`prlimit(2)`): a new
+/// thread of Rust's library panics without memory for its second stack.
 pub(super) fn be_present() {
     ATTENDANT.with(|_| ());
 }

@@ -6,7 +6,6 @@
 //! without a pipe.
 
 use super::affinity::CpuSet;
-use super::attendant;
 use super::child::Child;
 use super::command::Command;
 use super::diagnosis::{LaunchError, MEETING};
@@ -235,9 +234,6 @@ impl Launcher {
         let spin = if let Preparation::Spin { nanos } = preparation { nanos } else { 0 };
         let traced = meeting >= 0;
         let shares_memory = !traced || may_be_traced();
-        if !traced && !streams.foreground {
-            attendant::be_present();
-        }
 
         let orders = Orders {
             program: self.command.program.as_ptr(),

@@ -167,6 +167,13 @@ enum BlockingWait {
     Stopped(i32),
 }
 
+/// Prepares a wait for a tracee that is about to be launched.
+pub(crate) fn prepare(watch: Watch) {
+    if watch != Watch::Arrival {
+        attendant::be_present();
+    }
+}
+
 fn blocking_wait(child: &Child, stdout: &Stdout, watch: Watch, timeout: Option<Duration>) -> BlockingWait {
     let has_short_limit = timeout.is_some_and(|limit| limit <= SHORT_LIMIT);
     if watch == Watch::Arrival || stdout.is_awaited() || has_short_limit {

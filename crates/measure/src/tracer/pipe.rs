@@ -2,7 +2,7 @@
 //! reaped.
 
 use super::{Backend, Recording, RunOptions, Tracer, frame};
-use crate::launch::wait::{Watch, until_reaped};
+use crate::launch::wait::{self, Watch, until_reaped};
 use crate::launch::{LaunchError, Launcher, Preparation, tree};
 
 /// Observes a run only from outside.
@@ -49,8 +49,9 @@ impl PipeTracer {
         preparation: Preparation<'_>,
     ) -> Result<Recording, LaunchError> {
         let mut stdout = options.stdout()?;
-        let child = launcher.launch(&mut stdout, preparation)?;
         let watch = if self.watch == Watch::Exit { launcher.watch() } else { self.watch };
+        wait::prepare(watch);
+        let child = launcher.launch(&mut stdout, preparation)?;
         let ended = until_reaped(&child, &mut stdout, watch, options.timeout);
         launcher.learn(&stdout);
         // No tracer saw which processes were created. Those that left the tracee's group are our children now, if

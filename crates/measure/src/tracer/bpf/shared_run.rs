@@ -3,7 +3,7 @@
 use super::namespace::Namespace;
 use super::owner::Owner;
 use super::skipped::programs_may_be_skipped;
-use crate::launch::wait::until_reaped;
+use crate::launch::wait::{self, until_reaped};
 use crate::launch::{Child, Ended, LaunchError, Launcher, Preparation, Stdout};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
@@ -37,7 +37,7 @@ pub(super) struct Run {
     pub(super) user: u32,
     pub(super) restricted: u32,
     pub(super) hidden: u32,
-    pub(super) spare: u32,
+    pub(super) padding: u32,
 }
 
 /// Nobody is observed yet, and never more than we may look at.
@@ -62,7 +62,7 @@ impl Default for Run {
             user: owner.user,
             restricted: owner.restricted.into(),
             hidden: 0,
-            spare: 0,
+            padding: 0,
         }
     }
 }
@@ -94,6 +94,7 @@ pub(super) fn observed_run(
     stdout: &mut Stdout,
     timeout: Option<Duration>,
 ) -> Result<(Child, Ended), LaunchError> {
+    wait::prepare(launcher.watch());
     let child = launcher.launch(stdout, Preparation::None);
     let ended = child.and_then(|child| {
         until_reaped(&child, stdout, launcher.watch(), timeout).map(|ended| (child, ended))
@@ -171,7 +172,7 @@ mod tests {
                 user,
                 restricted,
                 hidden,
-                spare
+                padding
             ]
         );
     }

@@ -71,7 +71,8 @@ mod tests {
         let shown = |bytes: &[u8], length| quoted(&Content { length, bytes: bytes.to_vec() });
         assert_eq!(shown(b"hello world\n", 12), r#""hello world\n""#);
         assert_eq!(shown(b"", 0), r#""""#);
-        assert_eq!(shown(b"\x7fELF\x02\x01\x01\x03\0\0\x009", 832), r#""\177ELF\2\1\1\3\0\0\0009"..."#);
+        assert_eq!(shown(b"\x7fELF\x02\x01\x01\x03\0\0\x009", 832), r#""\177ELF\2\1\1\3\0\0\09"..."#);
+        assert_eq!(shown(b"\0\x007", 3), r#""\0\0007""#);
         assert_eq!(shown("a\"\\\t\u{b}\u{1b}[2J€".as_bytes(), 12), r#""a\"\\\t\v\33[2J\342\202\254""#);
     }
 }

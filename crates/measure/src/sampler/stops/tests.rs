@@ -58,7 +58,7 @@ thread.start()
 thread.join()
 child = os.fork()
 if child == 0:
-    burn.light(60000)
+    burn.light(600000)
     os._exit(5)
 print(os.WEXITSTATUS(os.waitpid(child, 0)[1]))
 sys.exit(7)

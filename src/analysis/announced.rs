@@ -90,13 +90,7 @@ mod tests {
             entered: Nanos(at - 1),
             result: Some(result),
             arguments: [descriptor, 0, 0, 0, 0, 0],
-            ip: 0,
-            stack: Vec::new(),
-            paths: Vec::new(),
-            pair: None,
-            structure: Vec::new(),
-            contents: Vec::new(),
-            output: false,
+            ..Call::default()
         };
         event(at, tid, EventKind::Call(Box::new(call)))
     }

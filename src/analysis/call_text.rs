@@ -200,13 +200,8 @@ mod tests {
             entered: Nanos(0),
             result,
             arguments,
-            ip: 0,
-            stack: Vec::new(),
             paths: paths.iter().map(|path| (*path).to_owned()).collect(),
-            pair: None,
-            structure: Vec::new(),
-            contents: Vec::new(),
-            output: false,
+            ..Call::default()
         }
     }
 

@@ -206,13 +206,7 @@ mod tests {
             entered: Nanos(from),
             result: Some(result),
             arguments: [a, b, c, 0, 0, 0],
-            ip: 0,
-            stack: Vec::new(),
-            paths: Vec::new(),
-            pair: None,
-            structure: Vec::new(),
-            contents: Vec::new(),
-            output: false,
+            ..Call::default()
         };
         Event { at: Nanos(to), pid: 1, tid, kind: EventKind::Call(Box::new(call)) }
     }

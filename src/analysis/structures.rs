@@ -257,13 +257,8 @@ mod tests {
             entered: Nanos(0),
             result: Some(result),
             arguments,
-            ip: 0,
-            stack: Vec::new(),
-            paths: Vec::new(),
-            pair: None,
             structure: structure.to_vec(),
-            contents: Vec::new(),
-            output: false,
+            ..Call::default()
         };
         let (_, kind) = CallFacts::of(name)?.structure()?;
         text(kind, &call)

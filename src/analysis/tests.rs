@@ -4,9 +4,8 @@ use super::binaries::NoBinaries;
 use super::{Account, PathPiece, Summary, ThreadAccount, What, processor_time};
 use firstbyte_measure::arch::{Abi, Syscall, native_number};
 use firstbyte_measure::launch::until::Sign;
-use firstbyte_measure::launch::{ExitStatus, Usage};
 use firstbyte_measure::tracer::event::{Call, Image};
-use firstbyte_measure::tracer::{Backend, Event, EventKind, Output, Recording};
+use firstbyte_measure::tracer::{Backend, Event, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 
 const ROOT: u32 = 100;
@@ -22,19 +21,7 @@ fn recording(backend: Backend, inner: Vec<Event>) -> Recording {
     events.extend(inner);
     events.push(at(9_000, 0, 0, EventKind::Reaped { status: 0 }));
     events.sort_by_key(|event| event.at);
-    Recording {
-        backend,
-        command: vec!["./test".to_owned()],
-        root: ROOT,
-        events,
-        lost: 0,
-        exit: ExitStatus::SUCCESS,
-        output: Output::default(),
-        killed: None,
-        usage: Usage::default(),
-        left_behind: false,
-        suspended: false,
-    }
+    Recording { command: vec!["./test".to_owned()], events, ..Recording::empty(backend, ROOT) }
 }
 
 fn account(backend: Backend, inner: Vec<Event>) -> Account {
@@ -64,13 +51,8 @@ fn call(name: &str, pid: u32, [from, to]: [u64; 2], arguments: [u64; 6], result:
         entered: Nanos(from),
         result: Some(result),
         arguments,
-        ip: 0,
-        stack: Vec::new(),
         paths: if name == "openat" { vec!["/a".to_owned()] } else { Vec::new() },
-        pair: None,
-        structure: Vec::new(),
-        contents: Vec::new(),
-        output: false,
+        ..Call::default()
     };
     at(to, pid, pid, EventKind::Call(Box::new(call)))
 }

@@ -294,24 +294,10 @@ fn worst(recordings: &[Recording]) -> Option<&Recording> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstbyte_measure::launch::Usage;
-    use firstbyte_measure::tracer::Output;
 
     #[test]
     fn the_run_that_failed_decides_how_the_program_ended() {
-        let ended = |exit| Recording {
-            backend: Backend::Pipe,
-            command: vec![],
-            root: 1,
-            events: vec![],
-            lost: 0,
-            exit,
-            output: Output::default(),
-            killed: None,
-            usage: Usage::default(),
-            left_behind: false,
-            suspended: false,
-        };
+        let ended = |exit| Recording { exit, ..Recording::empty(Backend::Pipe, 1) };
         let of = |codes: [i32; 3]| worst(&codes.map(|code| ended(ExitStatus::Code(code)))).unwrap().exit;
         assert_eq!(of([0, 7, 0]), ExitStatus::Code(7));
         assert_eq!(of([0, 0, 0]), ExitStatus::SUCCESS);

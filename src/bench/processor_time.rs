@@ -34,7 +34,7 @@ const TIME_EACH: Duration = Duration::from_millis(300);
 /// A program that makes more system calls and page faults than these takes longer to explain than to run.
 const MAX_EVENTS: u64 = 100_000;
 
-const ONLY_BPF: &str = "only --backend bpf sees how long user code ran";
+const ONLY_BPF: &str = "only --backend bpf shows it";
 
 /// Makes the runs. A program without them says why.
 pub(super) fn trace(

@@ -80,8 +80,8 @@ fn wrong_output(recording: &Recording) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstbyte_measure::launch::{ExitStatus, Usage};
-    use firstbyte_measure::tracer::{Backend, Event, EventKind, Output};
+    use firstbyte_measure::launch::Usage;
+    use firstbyte_measure::tracer::{Backend, Event, EventKind};
     use firstbyte_measure::units::Nanos;
 
     fn recording(backend: Backend) -> Recording {
@@ -95,17 +95,9 @@ mod tests {
         ];
         let event = |(at, kind)| Event { at: Nanos(at), pid: 1, tid: 1, kind };
         Recording {
-            backend,
-            command: vec![],
-            root: 1,
             events: (0..).zip(kinds).map(event).collect(),
-            lost: 0,
-            exit: ExitStatus::SUCCESS,
-            output: Output::default(),
-            killed: None,
             usage: Usage { context_switches: 3, ..Usage::default() },
-            left_behind: false,
-            suspended: false,
+            ..Recording::empty(backend, 1)
         }
     }
 

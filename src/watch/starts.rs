@@ -91,8 +91,8 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstbyte_measure::launch::ExitStatus;
-    use firstbyte_measure::tracer::{Backend, Output, Recording};
+
+    use firstbyte_measure::tracer::{Backend, Recording};
     use std::collections::VecDeque;
 
     #[derive(Debug)]
@@ -119,17 +119,8 @@ mod tests {
 
     fn ended(number: u64, bytes: u64) -> Look {
         let recording = Recording {
-            backend: Backend::Bpf,
-            command: Vec::new(),
-            root: 1,
-            events: Vec::new(),
-            lost: 0,
-            exit: ExitStatus::SUCCESS,
-            output: Output::default(),
-            killed: None,
             usage: firstbyte_measure::launch::wait::Usage::default(),
-            left_behind: false,
-            suspended: false,
+            ..Recording::empty(Backend::Bpf, 1)
         };
         Look::Ended(Box::new(TracedStart { recording, number, sees_our_files: true, bytes }))
     }

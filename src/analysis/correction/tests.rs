@@ -5,9 +5,8 @@ use crate::analysis::Account;
 use crate::analysis::binaries::FileBinaries;
 use crate::bench::BothKinds;
 use firstbyte_measure::arch::{Abi, Syscall, native_number};
-use firstbyte_measure::launch::{ExitStatus, Usage};
 use firstbyte_measure::tracer::event::{Call, OffCpu};
-use firstbyte_measure::tracer::{Event, EventCost, EventCosts, EventKind, Output, replay};
+use firstbyte_measure::tracer::{Event, EventCost, EventCosts, EventKind, replay};
 use firstbyte_measure::units::Nanos;
 
 const COSTS: PointCosts = PointCosts {
@@ -26,14 +25,7 @@ fn call(tid: u32, name: &str, from: u64, to: u64, result: i64) -> Event {
         call: Syscall { abi: Abi::Native, number: native_number(name).unwrap() },
         entered: Nanos(from),
         result: Some(result),
-        arguments: [0; 6],
-        ip: 0,
-        stack: Vec::new(),
-        paths: Vec::new(),
-        pair: None,
-        structure: Vec::new(),
-        contents: Vec::new(),
-        output: false,
+        ..Call::default()
     };
     event(tid, to, EventKind::Call(Box::new(call)))
 }
@@ -53,19 +45,7 @@ fn fork(by: u32, at: u64, child: u32) -> Event {
 
 fn recording(backend: Backend, mut events: Vec<Event>) -> Recording {
     events.sort_by_key(|event| event.at);
-    Recording {
-        backend,
-        command: vec![],
-        root: 1,
-        events,
-        lost: 0,
-        exit: ExitStatus::SUCCESS,
-        output: Output::default(),
-        killed: None,
-        usage: Usage::default(),
-        left_behind: false,
-        suspended: false,
-    }
+    Recording { events, ..Recording::empty(backend, 1) }
 }
 
 /// The thread and the corrected times of calls and absences: their beginnings and ends.

@@ -1,8 +1,8 @@
 //! Who ended the waits of a recording, and when.
 
-use crate::analysis::inferred_wakes::{child_of, of_futexes};
-use firstbyte_measure::arch::{CallFacts, Wait, call_names};
-use firstbyte_measure::tracer::event::{Call, OffCpu};
+use crate::analysis::binaries::NoBinaries;
+use crate::analysis::reading::Reconstruction;
+use firstbyte_measure::tracer::event::OffCpu;
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
@@ -14,74 +14,34 @@ pub(super) struct Wake {
     pub(super) waker: u32,
 }
 
-/// The waits that a thread of the run has ended, by the index of their event: a call, or a time off the processor.
+/// The waits that a thread of the run has ended, by the index of their event: a call by ptrace, which sees no switches, else
+/// a time off the processor.
 pub(super) fn of(recording: &Recording) -> HashMap<usize, Wake> {
-    let events = &recording.events;
-    if recording.backend != Backend::Ptrace {
-        return events
-            .iter()
-            .enumerate()
-            .filter_map(|(index, event)| Some((index, switch(event)?)))
-            .collect();
-    }
-
-    let futexes = of_futexes(events);
-    let exits = exits(events);
-    let call = |(index, event): (usize, &Event)| {
-        let EventKind::Call(call) = &event.kind else { return None };
-        let futex = futexes.get(&(event.tid, event.at));
-        let futex = futex.map(|wake| Wake { at: wake.woken, waker: wake.waker[1] });
-        let wake = futex.or_else(|| child(call, event, &exits)).or_else(|| other_end(call, index, events))?;
-        (wake.at > call.entered).then_some((index, wake))
+    let of_call = if recording.backend == Backend::Ptrace { inferred(recording) } else { HashMap::new() };
+    let wake = |event: &Event| match &event.kind {
+        EventKind::Call(call) => of_call.get(&(event.tid, call.entered)).copied(),
+        EventKind::OffCpu(absence) => switch(event.tid, absence),
+        _ => None,
     };
-    events.iter().enumerate().filter_map(call).collect()
+    recording.events.iter().enumerate().filter_map(|(index, event)| Some((index, wake(event)?))).collect()
 }
 
 /// Another thread ran where this one was woken.
-fn switch(event: &Event) -> Option<Wake> {
-    let EventKind::OffCpu(OffCpu { left, woken, waker: Some([_, waker]), preempted: false }) = event.kind
-    else {
-        return None;
-    };
-    (waker != event.tid && woken > left && left.0 > 0).then_some(Wake { at: woken, waker })
+fn switch(tid: u32, absence: &OffCpu) -> Option<Wake> {
+    let OffCpu { left, woken, waker: Some([_, waker]), preempted: false } = *absence else { return None };
+    (waker != tid && woken > left && left.0 > 0).then_some(Wake { at: woken, waker })
 }
 
-/// The last exit of each process, and its thread.
-fn exits(events: &[Event]) -> HashMap<u32, Wake> {
-    let exit = |event: &Event| match event.kind {
-        EventKind::Exit { .. } => Some((event.pid, Wake { at: event.at, waker: event.tid })),
-        _ => None,
-    };
-    events.iter().filter_map(exit).collect()
-}
+/// The ends of waits as the account infers them from the calls, by the thread that waited and when it began to.
+fn inferred(recording: &Recording) -> HashMap<(u32, Nanos), Wake> {
+    let is_begin = |event: &&Event| event.pid == recording.root && event.kind == EventKind::ExecEnter;
+    let zero = recording.events.iter().find(is_begin).map_or(Nanos(0), |event| event.at);
+    let end = recording.events.last().map_or(zero, |event| event.at);
+    let threads = Reconstruction::of(recording, &NoBinaries, Nanos(end.0.saturating_sub(zero.0))).threads;
 
-/// A call that waited for a child.
-fn child(call: &Call, event: &Event, exits: &HashMap<u32, Wake>) -> Option<Wake> {
-    let name = call_names::name(call.call);
-    if CallFacts::of(&name)?.waits_for()? != Wait::Child {
-        return None;
-    }
-    let child = child_of(&name, call, [])?;
-    exits.get(&child).copied().filter(|exit| (call.entered..event.at).contains(&exit.at))
-}
-
-/// A call that read what another process sent, as far as the last thing that happened before its return tells.
-fn other_end(call: &Call, index: usize, events: &[Event]) -> Option<Wake> {
-    let name = call_names::name(call.call);
-    let wait = CallFacts::of(&name)?.waits_for()?;
-    if !matches!(wait, Wait::Read | Wait::Poll) || call.value().is_none() {
-        return None;
-    }
-    let reader = &events[index];
-    let before = events[..index].iter().rev().take_while(|event| event.at > call.entered);
-    let sent = before.into_iter().find(|event| event.pid != 0 && event.tid != reader.tid)?;
-    let sends = match &sent.kind {
-        EventKind::Exit { .. } | EventKind::OutputExit { .. } => true,
-        EventKind::Call(other) => {
-            let name = call_names::name(other.call);
-            name == "close" || CallFacts::of(&name).is_some_and(CallFacts::writes)
-        }
-        _ => false,
-    };
-    sends.then_some(Wake { at: sent.at, waker: sent.tid })
+    let wakes = threads.iter().flat_map(|thread| thread.wakes.iter().map(|wake| (thread.tid, wake)));
+    let waited = wakes.filter(|(_, wake)| wake.woken > wake.from);
+    let known = waited
+        .map(|(tid, wake)| ((tid, wake.from + zero), Wake { at: wake.woken + zero, waker: wake.waker[1] }));
+    known.collect()
 }

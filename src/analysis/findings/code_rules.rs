@@ -3,7 +3,7 @@
 use super::language_rules::own_functions;
 use super::{Evidence, Finding, loading_rules, noteworthy};
 use crate::analysis::loads::{EXECUTABLE, Load};
-use crate::analysis::profile::{COLLECTORS, Function, GENERATED, Node};
+use crate::analysis::profile::{COLLECTORS, ENTRIES, Function, GENERATED, Node};
 use crate::analysis::user_code::is_loader;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -77,23 +77,14 @@ fn executes_cpuid(run: &Evidence, function: &str) -> bool {
 const MAX_SHARE: f64 = 0.5;
 /// Unless what it calls has less than this part of its own time.
 const DIVIDED: f64 = 0.6;
-/// Functions that only call the program, its thread or what an event asks for. One without a name says no more.
-const ENTRIES: [&str; 10] = [
-    "_start",
-    "__libc_start_main",
-    "__libc_start_main_impl",
-    "__libc_start_call_main",
-    "main",
-    "start_thread",
-    "clone",
-    "clone3",
-    "uv__io_poll",
-    "uv__async_io",
-];
+/// Functions that only call what an event asks for.
+const DISPATCHERS: [&str; 2] = ["uv__io_poll", "uv__async_io"];
 
+/// Whether a function only calls the program, its thread or what an event asks for. One without a name says no more.
 fn is_entry(function: &str) -> bool {
     // compilers mark the parts of a function that they divide
-    ENTRIES.contains(&function.split(".part.").next().unwrap_or_default())
+    let whole = function.split(".part.").next().unwrap_or_default();
+    ENTRIES.contains(&whole) || DISPATCHERS.contains(&whole)
 }
 
 /// Smaller parts are not named.

@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub const COLLECTORS: [&str; 5] =
     ["gc_collect_main", "gc_collect_region", "gc_start", "runtime.gcStart", "GC_collect_or_expand"];
 
-/// Native functions outside of all language frames that only start the interpreter or its thread.
-const OUTSIDE: [&str; 8] = [
+/// Functions that only call the program or its thread.
+pub const ENTRIES: [&str; 8] = [
     "_start",
     "__libc_start_main",
     "__libc_start_main_impl",
@@ -80,7 +80,7 @@ fn is_kept(native: &Frame, language: &LanguageStack, is_outside: bool) -> bool {
     if native.module == language.interpreter {
         return COLLECTORS.iter().any(|known| name.starts_with(known));
     }
-    !(is_outside && (name.is_empty() || OUTSIDE.contains(&name)))
+    !(is_outside && (name.is_empty() || ENTRIES.contains(&name)))
 }
 
 fn frame(frame: &LanguageFrame) -> Frame {

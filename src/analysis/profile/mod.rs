@@ -12,7 +12,7 @@ mod perf_map;
 mod unwind;
 
 pub use divided::{Divided, Estimate, Function, LineTime, ModuleTime, Node, UserTime};
-pub use language::{COLLECTORS, STANDARD_LIBRARY};
+pub use language::{COLLECTORS, ENTRIES, STANDARD_LIBRARY};
 
 use self::memory::Memory;
 use self::perf_map::PerfMap;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::bench::{Accepted, Adaptive, BothKinds};
+use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::launch::wait::Killed;
-use firstbyte_measure::launch::{ExitStatus, Usage};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Output, Recording};
 use firstbyte_measure::units::Nanos;
 
@@ -79,17 +79,9 @@ impl Runner for Scripted {
 fn recording(wall: u64) -> Recording {
     let event = |at, kind| Event { at: Nanos(at), pid: 0, tid: 0, kind };
     Recording {
-        backend: Backend::Pipe,
-        command: vec![],
-        root: 1,
         events: vec![event(0, EventKind::Spawn), event(wall, EventKind::Reaped { status: 0 })],
-        lost: 0,
-        exit: ExitStatus::SUCCESS,
         output: Output { bytes: Some(12), exact: true, ok: Some(true), ..Output::default() },
-        killed: None,
-        usage: Usage::default(),
-        left_behind: false,
-        suspended: false,
+        ..Recording::empty(Backend::Pipe, 1)
     }
 }
 

@@ -1,8 +1,7 @@
 //! One print in a recording: everything that its thread did between the previous write and its own.
 
 use super::{LINE, MARKER};
-use firstbyte_measure::arch::{Argument, CallFacts, Use, call_names};
-use firstbyte_measure::tracer::event::Call;
+use firstbyte_measure::arch::call_names;
 use firstbyte_measure::tracer::{Event, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 
@@ -40,7 +39,7 @@ fn written(recording: &Recording, bytes: u64) -> Option<&Event> {
     let mut sum = 0;
     recording.events.iter().find(|event| {
         if let EventKind::Call(call) = &event.kind
-            && prints(call)
+            && call.prints()
         {
             sum += call.result.and_then(|result| u64::try_from(result).ok()).unwrap_or(0);
             return sum >= bytes;
@@ -49,18 +48,11 @@ fn written(recording: &Recording, bytes: u64) -> Option<&Event> {
     })
 }
 
-/// The ptrace backend does not say which calls write output. There, writes to descriptor 1 do.
-fn prints(call: &Call) -> bool {
-    let name = call_names::name(call.call);
-    let written = CallFacts::of(&name).and_then(|facts| facts.position(Argument::Descriptor(Use::Writes)));
-    call.output || written.is_some_and(|at| call.arguments[usize::from(at)] == 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstbyte_measure::launch;
-    use firstbyte_measure::tracer::{Abi, Backend, Output, Syscall};
+    use firstbyte_measure::tracer::event::Call;
+    use firstbyte_measure::tracer::{Abi, Backend, Syscall};
 
     fn call(name: &str, at: u64, written: i64) -> Event {
         let call = Syscall { abi: Abi::Native, number: call_names::native_number(name).unwrap() };
@@ -69,13 +61,7 @@ mod tests {
             entered: Nanos(at - 1),
             result: Some(written),
             arguments: [1, 0, 0, 0, 0, 0],
-            ip: 0,
-            stack: Vec::new(),
-            paths: Vec::new(),
-            pair: None,
-            structure: Vec::new(),
-            contents: Vec::new(),
-            output: false,
+            ..Call::default()
         };
         Event { at: Nanos(at), pid: 7, tid: 7, kind: EventKind::Call(Box::new(call)) }
     }
@@ -86,19 +72,7 @@ mod tests {
         // The second print consists of two writes.
         events.extend([call("write", 160, 11), call("write", 165, 1)]);
 
-        let recording = Recording {
-            backend: Backend::Ptrace,
-            command: Vec::new(),
-            root: 7,
-            events,
-            lost: 0,
-            exit: launch::ExitStatus::SUCCESS,
-            output: Output::default(),
-            killed: None,
-            usage: launch::Usage::default(),
-            left_behind: false,
-            suspended: false,
-        };
+        let recording = Recording { events, ..Recording::empty(Backend::Ptrace, 7) };
 
         let print = |lasts, calls: &[&str]| {
             let calls = calls.iter().map(|name| (*name).to_owned()).collect();

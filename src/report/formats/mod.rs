@@ -74,6 +74,10 @@ pub struct FormatEntry {
     pub kinds: &'static [Kind],
 }
 
+/// The documents that are written as a whole, as JSON and as pages.
+const WHOLE: [Kind; 7] =
+    [Kind::Bench, Kind::Trace, Kind::Diff, Kind::Floor, Kind::Throughput, Kind::Claims, Kind::Watch];
+
 /// Every format, in the order of the help.
 pub const FORMATS: [FormatEntry; 14] = [
     FormatEntry {
@@ -81,15 +85,7 @@ pub const FORMATS: [FormatEntry; 14] = [
         option: "export-json",
         help: "Write the results as JSON",
         extension: "json",
-        kinds: &[
-            Kind::Bench,
-            Kind::Trace,
-            Kind::Diff,
-            Kind::Floor,
-            Kind::Throughput,
-            Kind::Claims,
-            Kind::Watch,
-        ],
+        kinds: &WHOLE,
     },
     FormatEntry {
         format: Format::Csv,
@@ -180,15 +176,7 @@ pub const FORMATS: [FormatEntry; 14] = [
         option: "html",
         help: "Write the results as one self-contained HTML page",
         extension: "html",
-        kinds: &[
-            Kind::Bench,
-            Kind::Trace,
-            Kind::Diff,
-            Kind::Floor,
-            Kind::Throughput,
-            Kind::Claims,
-            Kind::Watch,
-        ],
+        kinds: &WHOLE,
     },
 ];
 

@@ -306,18 +306,18 @@ fn summary(document: &Document, terminal: &Terminal) -> String {
     let mut compared: Vec<(&Measurement, &Relative)> =
         document.results.iter().filter_map(|m| Some((m, m.relative_by(by)?))).collect();
     compared.sort_by(|a, b| a.1.ratio.ratio.total_cmp(&b.1.ratio.ratio));
-    let mut lines: Vec<String> = compared.iter().map(|(m, relative)| verdict(m, relative)).collect();
+    // programs without it are compared by another metric, which their lines then name
+    let titled = compared.iter().map(|(_, relative)| relative.of).find(|of| *of == by);
+    let titled = titled.or_else(|| compared.first().map(|(_, relative)| relative.of)).unwrap_or(by);
+    let all: Vec<&Measurement> = document.results.iter().collect();
+    let shown = |(m, relative): &(&Measurement, &Relative)| {
+        let is_titled = relative.of == titled;
+        let other = if is_titled { String::new() } else { format!(", {}", plural(relative.of)) };
+        format!("`{}`: {}{other}", name_among(m, &all), verdict(relative))
+    };
+    let mut lines: Vec<String> = compared.iter().map(shown).collect();
     if let Some((_, first)) = compared.first() {
-        let title = format!(
-            "compared with `{}`, {} of interleaved runs:",
-            first.reference,
-            match first.of {
-                Metric::FirstByte => "first bytes",
-                Metric::Total => "totals",
-                Metric::User => "user times",
-                Metric::Region => "regions",
-            }
-        );
+        let title = format!("compared with `{}`, {} of interleaved runs:", first.reference, plural(titled));
         lines.insert(0, title);
     }
     lines.extend(document.finish.and_then(|finish| ending(finish, document)));
@@ -339,7 +339,16 @@ fn executions(document: &Document, terminal: &Terminal) -> String {
     document.executions.map_or(String::new(), |executions| terminal.wrap(&text(executions), 0) + "\n")
 }
 
-fn verdict(measurement: &Measurement, relative: &Relative) -> String {
+fn plural(metric: Metric) -> &'static str {
+    match metric {
+        Metric::FirstByte => "first bytes",
+        Metric::Total => "totals",
+        Metric::User => "user times",
+        Metric::Region => "regions",
+    }
+}
+
+fn verdict(relative: &Relative) -> String {
     let r = &relative.ratio;
     let range = match r.pairs {
         1 => format!("{} ×, 1 pair", fine_ratio(r.ratio)),
@@ -356,7 +365,7 @@ fn verdict(measurement: &Measurement, relative: &Relative) -> String {
         }
         verdict => verdict.to_string(),
     };
-    format!("`{}`: {verdict}, {range}", measurement.label())
+    format!("{verdict}, {range}")
 }
 
 fn ending(finish: Finish, document: &Document) -> Option<String> {

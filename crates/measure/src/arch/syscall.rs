@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A system call by its number in its ABI: on x86-64 the same number means different calls in the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Syscall {
     /// Which table the number belongs to.
     pub abi: Abi,
@@ -15,10 +15,11 @@ pub struct Syscall {
 pub const IO_URING_BASE: u32 = 0x1_0000;
 
 /// A system-call table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Abi {
     /// The architecture's own 64-bit table.
+    #[default]
     Native,
     /// The 32-bit table of the same machine (`int 0x80` on x86-64, Arm on aarch64).
     Compat,

@@ -86,7 +86,7 @@ impl Region {
 /// When each write to our stdout returned, and how many bytes it wrote, in order.
 fn writes(recording: &Recording) -> Vec<(Nanos, u64)> {
     let whole = recording.events.iter().filter_map(|event| match &event.kind {
-        EventKind::Call(call) if call.output && call.call.number < IO_URING_BASE => {
+        EventKind::Call(call) if call.prints() && call.call.number < IO_URING_BASE => {
             Some((event.at, call.value().filter(|bytes| *bytes > 0)?))
         }
         _ => None,
@@ -106,7 +106,7 @@ fn writes(recording: &Recording) -> Vec<(Nanos, u64)> {
 mod tests {
     use super::*;
     use crate::arch::{Abi, Syscall, native_number};
-    use crate::launch::{ExitStatus, Usage};
+
     use crate::tracer::event::Call;
     use crate::tracer::{Backend, Event, Output};
 
@@ -120,13 +120,8 @@ mod tests {
             entered: Nanos(at - 5),
             result: Some(bytes),
             arguments: [1, 0, 0, 0, 0, 0],
-            ip: 0,
-            stack: Vec::new(),
-            paths: Vec::new(),
-            pair: None,
-            structure: Vec::new(),
-            contents: Vec::new(),
             output: true,
+            ..Call::default()
         };
         event(at, EventKind::Call(Box::new(call)))
     }
@@ -144,17 +139,9 @@ mod tests {
             event(1100, EventKind::Reaped { status: 0 }),
         ];
         Recording {
-            backend: Backend::Bpf,
-            command: vec![],
-            root: 1,
             events,
-            lost: 0,
-            exit: ExitStatus::SUCCESS,
             output: Output { places: places.to_vec(), ..Output::default() },
-            killed: None,
-            usage: Usage::default(),
-            left_behind: false,
-            suspended: false,
+            ..Recording::empty(Backend::Bpf, 1)
         }
     }
 

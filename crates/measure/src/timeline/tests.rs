@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::arch::{Abi, Syscall};
-use crate::launch::{ExitStatus, Usage};
 use crate::tracer::{Backend, Output};
 
 const ROOT: u32 = 100;
@@ -21,17 +20,10 @@ fn recording(bytes: u64, inner: Vec<Event>) -> Recording {
     events.extend(inner);
     events.push(at(1_000, 0, 0, EventKind::Reaped { status: 0 }));
     Recording {
-        backend: Backend::Bpf,
         command: vec!["./test".to_owned()],
-        root: ROOT,
         events,
-        lost: 0,
-        exit: ExitStatus::SUCCESS,
         output: Output { bytes: Some(bytes), exact: true, ..Output::default() },
-        killed: None,
-        usage: Usage::default(),
-        left_behind: false,
-        suspended: false,
+        ..Recording::empty(Backend::Bpf, ROOT)
     }
 }
 

@@ -35,6 +35,23 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// A run that succeeded, and of which nothing else is known.
+    pub fn empty(backend: Backend, root: u32) -> Recording {
+        Recording {
+            backend,
+            command: Vec::new(),
+            root,
+            events: Vec::new(),
+            lost: 0,
+            exit: ExitStatus::SUCCESS,
+            output: Output::default(),
+            killed: None,
+            usage: Usage::default(),
+            left_behind: false,
+            suspended: false,
+        }
+    }
+
     /// What helps if events were lost.
     pub const HELP_FOR_LOST: &str =
         "--ring-bytes makes more room; Linux 7.0 and newer may also skip a BPF program";

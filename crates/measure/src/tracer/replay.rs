@@ -190,11 +190,10 @@ fn add(recording: &mut Recording, event: Event) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::arch::{Abi, Syscall};
-    use crate::launch::ExitStatus;
-    use crate::launch::wait::Usage;
+
     use crate::tracer::event::{Call, Fault, Image, OffCpu};
     use crate::tracer::module::MemoryLayout;
-    use crate::tracer::{Backend, EventKind, Output};
+    use crate::tracer::{Backend, EventKind};
     use crate::units::Nanos;
 
     fn recording() -> Recording {
@@ -206,10 +205,7 @@ mod tests {
             ip: 7,
             stack: vec![1, 2],
             paths: vec!["/a\"b\n".to_owned()],
-            pair: None,
-            structure: Vec::new(),
-            contents: Vec::new(),
-            output: false,
+            ..Call::default()
         };
         let fault = Fault {
             entered: Nanos(31),
@@ -243,17 +239,9 @@ mod tests {
 
         let event = |(at, kind)| Event { at: Nanos(at), pid: 100, tid: 100, kind };
         Recording {
-            backend: Backend::Bpf,
             command: vec!["./x".to_owned()],
-            root: 100,
             events: kinds.into_iter().map(event).collect(),
-            lost: 0,
-            exit: ExitStatus::SUCCESS,
-            output: Output::default(),
-            killed: None,
-            usage: Usage::default(),
-            left_behind: false,
-            suspended: false,
+            ..Recording::empty(Backend::Bpf, 100)
         }
     }
 

@@ -412,7 +412,7 @@ fn tables(contents: WantedContents) -> Tables {
         takes: takes(Abi::Native, contents),
         compat_takes: takes(Abi::Compat, contents),
         content_bytes: contents.bytes.min(WantedContents::MOST_BYTES).into(),
-        spare: 0,
+        padding: 0,
     }
 }
 

@@ -211,14 +211,8 @@ fn unfinished(entered: Nanos, code: u32) -> Call {
         call: syscall(code, CALL_NUMBER),
         entered,
         result: None,
-        arguments: [0; 6],
-        ip: 0,
-        stack: Vec::new(),
-        paths: Vec::new(),
-        pair: None,
-        structure: Vec::new(),
-        contents: Vec::new(),
         output: code & CALL_OUTPUT != 0,
+        ..Call::default()
     }
 }
 

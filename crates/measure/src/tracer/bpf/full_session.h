@@ -193,7 +193,7 @@ struct starts {
 	u32 length;
 	/* the thread whose exec the run begins with: another thread of its process may execute something else meanwhile */
 	u32 thread;
-	u32 spare;
+	u32 padding;
 	struct scope scope;
 	char program[PATH_ROOM];
 };
@@ -213,5 +213,5 @@ struct full_session {
 	u32 compat_takes[CALLS];
 	/* how many bytes of a buffer are wanted */
 	u32 content_bytes;
-	u32 spare;
+	u32 padding;
 };

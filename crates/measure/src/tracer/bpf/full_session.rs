@@ -38,7 +38,7 @@ pub(super) struct Starts {
     pub(super) by_path: u32,
     pub(super) length: u32,
     pub(super) thread: u32,
-    pub(super) spare: u32,
+    pub(super) padding: u32,
     pub(super) scope: ScopeFields,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Tables {
     pub(super) takes: [u32; CALLS],
     pub(super) compat_takes: [u32; CALLS],
     pub(super) content_bytes: u32,
-    pub(super) spare: u32,
+    pub(super) padding: u32,
 }
 
 /// The session and the log of records.
@@ -210,7 +210,7 @@ mod tests {
             ("takes", tables + offset_of!(Tables, takes)),
             ("compat_takes", tables + offset_of!(Tables, compat_takes)),
             ("content_bytes", tables + offset_of!(Tables, content_bytes)),
-            ("spare", tables + offset_of!(Tables, spare)),
+            ("padding", tables + offset_of!(Tables, padding)),
         ];
 
         assert_eq!(here.map(|(name, at)| (name.to_owned(), at)).as_slice(), session.members);
@@ -232,7 +232,7 @@ mod tests {
             ("by_path", offset_of!(Starts, by_path)),
             ("length", offset_of!(Starts, length)),
             ("thread", offset_of!(Starts, thread)),
-            ("spare", offset_of!(Starts, spare)),
+            ("padding", offset_of!(Starts, padding)),
             ("scope", offset_of!(Starts, scope)),
             ("program", size_of::<Starts>()),
         ];

@@ -84,17 +84,5 @@ fn framed(mut events: Vec<Event>) -> Recording {
     events.insert(0, ours(first, EventKind::Spawn));
     events.push(ours(last, EventKind::Reaped { status: 0 }));
 
-    Recording {
-        backend: Backend::Bpf,
-        command: vec!["./fuzz".to_owned()],
-        root,
-        events,
-        lost: 0,
-        exit: ExitStatus::SUCCESS,
-        output: Output::default(),
-        killed: None,
-        usage: Usage::default(),
-        left_behind: false,
-        suspended: false,
-    }
+    Recording { command: vec!["./fuzz".to_owned()], events, ..Recording::empty(Backend::Bpf, root) }
 }

@@ -40,7 +40,7 @@ struct run {
 	u32 restricted;
 	/* a process of the tree has other rights, so what it does was not recorded */
 	u32 hidden;
-	u32 spare;
+	u32 padding;
 };
 
 /* One event. The meaning of `code` and `value` depends on the kind. */

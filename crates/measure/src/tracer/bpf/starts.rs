@@ -7,11 +7,10 @@ use super::namespace::own_mounts;
 use super::scope::ScopeFields;
 use super::shared_run::PATH_ROOM;
 use crate::launch::ExitStatus;
-use crate::launch::wait::Usage;
 use crate::tracer::choose::ChooseError;
 use crate::tracer::starts::{Look, MAX_PROGRAM_BYTES, StartTracer, StartsPlan, TracedStart};
 use crate::tracer::watch::Scope;
-use crate::tracer::{Backend, Event, EventKind, Output, Recording, Tracer};
+use crate::tracer::{Backend, Event, EventKind, Recording, Tracer};
 use crate::units::Nanos;
 use std::time::Instant;
 
@@ -212,17 +211,11 @@ pub(super) fn recording(mut events: Vec<Event>, lost: u64, root: u32) -> Recordi
     events.insert(0, ours(begun, EventKind::Spawn));
     events.push(ours(ended, EventKind::Reaped { status }));
     let mut recording = Recording {
-        backend: Backend::Bpf,
         command: command.unwrap_or_default(),
-        root,
         events,
         lost,
         exit: ExitStatus::from_wait(status),
-        output: Output::default(),
-        killed: None,
-        usage: Usage::default(),
-        left_behind: false,
-        suspended: false,
+        ..Recording::empty(Backend::Bpf, root)
     };
     recording.add_output_events();
     recording

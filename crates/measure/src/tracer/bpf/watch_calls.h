@@ -31,7 +31,7 @@ INLINE void exec_failed(struct watch_session *s, struct watched *w, u64 pid_tid,
 	fill_head(&r->record, bpf_ktime_get_ns(), pid_tid, WATCH_FAILED, (u32)-result, flight->entered);
 	r->by_entered = program_entered(w);
 	r->by_pid = program_pid(w, pid_tid >> 32);
-	r->spare = 0;
+	r->padding = 0;
 	if (bpf_probe_read_user_str(r->path, PATH_ROOM, (void *)flight->path) < 0)
 		r->path[0] = 0;
 	bpf_ringbuf_submit(r, RINGBUF_NO_WAKEUP);

@@ -64,7 +64,7 @@ struct FailedRecord {
     record: Record,
     by_entered: u64,
     by_pid: u32,
-    spare: u32,
+    padding: u32,
     path: [u8; PATH_ROOM],
 }
 
@@ -356,7 +356,7 @@ mod tests {
         assert_same_layout!(EndRecord, "watch_end", [record, watched]);
         assert_same_layout!(StartRecord, "watch_start", [record, by_entered, by_pid, arguments, path]);
         assert_same_layout!(LateWaitRecord, "watch_late_wait", [record, born, worked]);
-        assert_same_layout!(FailedRecord, "watch_failed", [record, by_entered, by_pid, spare, path]);
+        assert_same_layout!(FailedRecord, "watch_failed", [record, by_entered, by_pid, padding, path]);
         for name in ["watch_short_start", "watch_long_start"] {
             let members = headers.layout(name).members;
             assert_eq!(members[1], ("argv".to_owned(), size_of::<StartRecord>()), "{name}");

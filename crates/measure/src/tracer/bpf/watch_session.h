@@ -55,7 +55,7 @@ struct watch_flight {
 	u64 entered;
 	u64 path;
 	u32 exec;
-	u32 spare;
+	u32 padding;
 };
 
 /*
@@ -95,7 +95,7 @@ struct watch_failed {
 	struct record record;
 	u64 by_entered;
 	u32 by_pid;
-	u32 spare;
+	u32 padding;
 	char path[PATH_ROOM];
 };
 
@@ -117,7 +117,7 @@ struct watch_session {
 	u32 active;
 	/* threads that have forked and not called wait4 since */
 	s32 forked;
-	u32 spare;
+	u32 padding;
 	/* who is watched from the next exec or fork on */
 	struct scope scope;
 	u8 meaning[CALLS]; /* see run.h */

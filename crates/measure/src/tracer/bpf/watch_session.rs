@@ -22,7 +22,7 @@ pub(super) struct WatchSession {
     in_flight: i32,
     active: u32,
     forked: i32,
-    spare: u32,
+    padding: u32,
     scope: ScopeFields,
 }
 
@@ -111,7 +111,7 @@ mod tests {
             ("in_flight", offset_of!(WatchSession, in_flight)),
             ("active", offset_of!(WatchSession, active)),
             ("forked", offset_of!(WatchSession, forked)),
-            ("spare", offset_of!(WatchSession, spare)),
+            ("padding", offset_of!(WatchSession, padding)),
             ("scope", offset_of!(WatchSession, scope)),
             ("meaning", offset_of!(Page, meaning)),
         ];

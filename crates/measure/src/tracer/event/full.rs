@@ -2,12 +2,12 @@
 //! images.
 
 use super::content::Content;
-use crate::arch::{Structure, Syscall, structures};
+use crate::arch::{Argument, CallFacts, Structure, Syscall, Use, call_names, structures};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// One system call. The event's instant is its return, or its entry if it never returned.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// The call.
     pub call: Syscall,
@@ -54,6 +54,15 @@ impl Call {
             (Some(Structure::Pair) | None, _) => {}
             (Some(_), _) => self.structure = bytes.to_vec(),
         }
+    }
+
+    /// Whether it may write to the program's stdout. The ptrace backend does not say which calls do: there, those that write
+    /// to descriptor 1.
+    pub fn prints(&self) -> bool {
+        let name = call_names::name(self.call);
+        let written =
+            CallFacts::of(&name).and_then(|facts| facts.position(Argument::Descriptor(Use::Writes)));
+        self.output || written.is_some_and(|at| self.arguments[usize::from(at)] == 1)
     }
 
     /// Its value; `None` if it failed or never returned.

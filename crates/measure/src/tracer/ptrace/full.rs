@@ -119,19 +119,8 @@ impl FullEvents {
     /// A thread is about to exit. It never returns from the call that it is in.
     pub(super) fn exiting(&mut self, task: Task) {
         let Some(Flight { entered, entry, .. }) = self.flights.remove(&task.thread) else { return };
-        let call = Call {
-            call: entry.call,
-            entered,
-            result: None,
-            arguments: entry.arguments,
-            ip: 0,
-            stack: Vec::new(),
-            paths: Vec::new(),
-            pair: None,
-            structure: Vec::new(),
-            contents: Vec::new(),
-            output: false,
-        };
+        let call =
+            Call { call: entry.call, entered, result: None, arguments: entry.arguments, ..Call::default() };
         self.push(entered, task, EventKind::Call(Box::new(call)));
     }
 

@@ -1,11 +1,11 @@
 //! What a successful system call changes in its process: descriptors and memory.
 
-use super::address_space::Content;
+use super::address_space::Content as MappedContent;
 use super::descriptors::UNKNOWN;
 use super::process::Process;
 use super::structures;
 use firstbyte_measure::arch::{Abi, Argument, CallFacts, Use};
-use firstbyte_measure::tracer::event::Call;
+use firstbyte_measure::tracer::event::{Call, Content};
 use std::sync::Arc;
 
 const CLOEXEC: u64 = libc::O_CLOEXEC as u64;
@@ -31,11 +31,11 @@ pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<
     let facts = CallFacts::of(name);
     let register = |kind| Some(call.arguments[usize::from(facts?.position(kind)?)]);
 
-    if let Some(path) = call.paths.first() {
+    if let Some(path) = call.paths.first().map(Content::text) {
         return match register(Argument::Directory) {
             _ if name == "memfd_create" => None, // its name is not a path
             Some(folder) if facts.is_some_and(starts_at_directory) => {
-                Some(process.descriptors.resolve(int(folder), path))
+                Some(process.descriptors.resolve(int(folder), &path))
             }
             _ => Some(path.as_str().into()),
         };
@@ -52,7 +52,7 @@ pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<
 
 fn mapped_file(process: &Process, address: u64) -> Option<Arc<str>> {
     match process.memory.find(address)?.content {
-        Content::File { path, .. } | Content::Bss(path) => Some(path),
+        MappedContent::File { path, .. } | MappedContent::Bss(path) => Some(path),
         _ => None,
     }
 }
@@ -105,7 +105,7 @@ fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc
             ends.for_each(|end| all.open(end, "socket pair".into(), b & CLOEXEC != 0));
         }
         "memfd_create" => {
-            let name = format!("memfd:{}", call.paths.first().map_or("", String::as_str));
+            let name = format!("memfd:{}", call.paths.first().map(Content::text).unwrap_or_default());
             all.open(int(result), name.into(), b & 1 != 0);
         }
         "epoll_create1" | "epoll_create" => all.open(int(result), "epoll".into(), true),
@@ -124,8 +124,8 @@ fn memory(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>
         "mmap" | "mmap2" => {
             let offset = if name == "mmap2" { at.saturating_mul(MMAP2_UNIT) } else { at };
             let content = match file.filter(|_| flags & MAP_ANONYMOUS == 0) {
-                Some(path) => Content::File { path: Arc::clone(path), offset },
-                None => Content::Anonymous,
+                Some(path) => MappedContent::File { path: Arc::clone(path), offset },
+                None => MappedContent::Anonymous,
             };
             memory.map(result, pages(length), content, protection & PROT_EXEC != 0);
         }

@@ -4,7 +4,7 @@ use super::call_values::{self, Names, flags, one_of};
 use super::{contents, structures};
 use firstbyte_measure::arch::{Argument, CallFacts, call_names};
 use firstbyte_measure::tracer::Abi;
-use firstbyte_measure::tracer::event::Call;
+use firstbyte_measure::tracer::event::{Call, Content};
 use std::sync::Arc;
 
 /// Calls that return an address.
@@ -43,7 +43,7 @@ fn arguments(name: &str, call: &Call, file_of: FileOf) -> String {
         shown.push(match kind {
             Argument::Unused => continue,
             Argument::Mode if modeless => continue,
-            Argument::Path => path(paths.next(), value),
+            Argument::Path => path(paths.next(), value, call),
             Argument::Structure(kind) => structures::text(kind, call).unwrap_or_else(|| address(value)),
             Argument::Buffer(kind) => contents::text(kind, at, call).unwrap_or_else(|| address(value)),
             Argument::LowHigh => wide(next(), value),
@@ -55,9 +55,10 @@ fn arguments(name: &str, call: &Call, file_of: FileOf) -> String {
 }
 
 /// A path; its address if it could not be read. At the address 0 there is none.
-fn path(path: Option<&String>, value: u64) -> String {
-    let path = path.filter(|path| value != 0 || !path.is_empty());
-    path.map_or_else(|| address(value), |path| format!("{path:?}"))
+fn path(path: Option<&Content>, value: u64, call: &Call) -> String {
+    let is_readable = value != 0 && call.error() != Some(-i64::from(libc::EFAULT));
+    let path = path.filter(|path| is_readable || !path.bytes.is_empty());
+    path.map_or_else(|| address(value), contents::quoted)
 }
 
 /// A number of 64 bits from the low halves of two registers.
@@ -94,7 +95,7 @@ fn argument(kind: Argument, value: u64, file_of: FileOf) -> String {
 
 fn descriptor(number: i32, file_of: FileOf) -> String {
     match file_of(number) {
-        Some(file) => format!("{number}<{file}>"),
+        Some(file) => format!("{number}<{}>", contents::escaped(file.as_bytes())),
         None => number.to_string(),
     }
 }
@@ -191,7 +192,6 @@ mod tests {
     use super::*;
     use firstbyte_measure::arch::native_number;
     use firstbyte_measure::tracer::Syscall;
-    use firstbyte_measure::tracer::event::Content;
     use firstbyte_measure::units::Nanos;
 
     fn call(name: &str, arguments: [u64; 6], paths: &[&str], result: Option<i64>) -> Call {
@@ -200,7 +200,7 @@ mod tests {
             entered: Nanos(0),
             result,
             arguments,
-            paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+            paths: paths.iter().map(|path| (*path).into()).collect(),
             ..Call::default()
         }
     }
@@ -229,6 +229,14 @@ mod tests {
                     Some(3),
                 ),
                 "openat(AT_FDCWD, \"/\", O_RDONLY|O_DIRECTORY|O_NOFOLLOW) = 3",
+            ),
+            (
+                call("openat", [cwd, 1, 0, 0, 0, 0], &["caf\u{e9}\t\u{1}7\""], Some(-2)),
+                "openat(AT_FDCWD, \"caf\\303\\251\\t\\0017\\\"\", O_RDONLY) = -1 ENOENT",
+            ),
+            (
+                call("openat", [cwd, 16, 0, 0, 0, 0], &[""], Some(-14)),
+                "openat(AT_FDCWD, 0x10, O_RDONLY) = -1 EFAULT",
             ),
             (call("utimensat", [3, 0, 0, 0, 0, 0], &[""], Some(0)), "utimensat(3, NULL, NULL, 0) = 0"),
             (call("swapon", [1, 0, 2, 0, 0, 0], &[], Some(0)), "swapon(0x1, NULL, 0x2, …) = 0"),
@@ -286,7 +294,11 @@ mod tests {
     #[test]
     fn buffers_have_the_content_that_was_recorded() {
         let with = |name, arguments, result, contents: &[(u64, &[u8])]| {
-            let content = |(length, bytes): &(u64, &[u8])| Content { length: *length, bytes: bytes.to_vec() };
+            let content = |(length, bytes): &(u64, &[u8])| Content {
+                length: *length,
+                bytes: bytes.to_vec(),
+                unreadable: None,
+            };
             let contents = contents.iter().map(content).collect();
             text(&Call { contents, ..call(name, arguments, &[], Some(result)) }, &|_| None)
         };

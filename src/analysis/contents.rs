@@ -1,7 +1,7 @@
 //! The contents of buffers among the arguments of system calls, as strace writes them.
 
 use firstbyte_measure::arch::Buffer;
-use firstbyte_measure::tracer::event::{Call, Content};
+use firstbyte_measure::tracer::event::{Call, Content, WantedContents};
 
 /// The content of a call's buffer, or of the buffers of an array; `None`: it was not recorded.
 pub(super) fn text(kind: Buffer, at: usize, call: &Call) -> Option<String> {
@@ -11,36 +11,49 @@ pub(super) fn text(kind: Buffer, at: usize, call: &Call) -> Option<String> {
         Buffer::Path => Some(quoted(&without_nul(first))),
         Buffer::WrittenVector | Buffer::ReadVector => {
             let count = call.arguments.get(at + 1)? & 0xffff_ffff;
-            let one = |content: &Content| match kind {
-                // a buffer that is read into may have more room
-                Buffer::ReadVector => format!("{{iov_base={}}}", quoted(content)),
-                _ => format!("{{iov_base={}, iov_len={}}}", quoted(content), content.length),
-            };
-            let shown: Vec<String> = call.contents.iter().map(one).collect();
-            let more = if (shown.len() as u64) < count { ", ..." } else { "" };
-            Some(format!("[{}{more}]", shown.join(", ")))
+            Some(array(kind, &call.contents, (call.contents.len() as u64) < count))
+        }
+        Buffer::WrittenMessage | Buffer::ReadMessage => {
+            let may_have_more = call.contents.len() == WantedContents::MOST_BUFFERS;
+            Some(format!("{{msg_iov={}, ...}}", array(kind, &call.contents, may_have_more)))
         }
     }
+}
+
+/// The first buffers of an array.
+fn array(kind: Buffer, contents: &[Content], has_more: bool) -> String {
+    // one that is read into may have more room
+    let length = |content: &Content| match kind {
+        Buffer::WrittenVector | Buffer::WrittenMessage => format!(", iov_len={}", content.length),
+        _ => String::new(),
+    };
+    let one = |content: &Content| format!("{{iov_base={}{}}}", quoted(content), length(content));
+    let shown: Vec<String> = contents.iter().map(one).collect();
+    format!("[{}{}]", shown.join(", "), if has_more { ", ..." } else { "" })
 }
 
 /// `getcwd(2)` counts the NUL.
 fn without_nul(content: &Content) -> Content {
     match content.bytes.split_last() {
-        Some((0, path)) => Content { length: content.length - 1, bytes: path.to_vec() },
+        Some((0, path)) => Content { length: content.length - 1, bytes: path.to_vec(), unreadable: None },
         _ => content.clone(),
     }
 }
 
-/// Bytes in quotes; `...` follows if there are more.
-fn quoted(content: &Content) -> String {
-    let mut text = String::from("\"");
-    for (n, byte) in content.bytes.iter().enumerate() {
-        let digit_follows = content.bytes.get(n + 1).is_some_and(|next| (b'0'..=b'7').contains(next));
-        escape(&mut text, *byte, digit_follows);
+/// Bytes in quotes; `...` follows if there are more. Those that could not be read are their address.
+pub(super) fn quoted(content: &Content) -> String {
+    match content.unreadable {
+        Some(address) => format!("{address:#x}"),
+        None => format!("\"{}\"{}", escaped(&content.bytes), if content.is_cut() { "..." } else { "" }),
     }
-    text.push('"');
-    if (content.bytes.len() as u64) < content.length {
-        text.push_str("...");
+}
+
+/// Bytes as C writes them. All that is not ASCII is a number.
+pub(super) fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for (n, byte) in bytes.iter().enumerate() {
+        let digit_follows = bytes.get(n + 1).is_some_and(|next| (b'0'..=b'7').contains(next));
+        escape(&mut text, *byte, digit_follows);
     }
     text
 }
@@ -68,7 +81,8 @@ mod tests {
 
     #[test]
     fn bytes_are_escaped_as_strace_escapes_them() {
-        let shown = |bytes: &[u8], length| quoted(&Content { length, bytes: bytes.to_vec() });
+        let shown =
+            |bytes: &[u8], length| quoted(&Content { length, bytes: bytes.to_vec(), unreadable: None });
         assert_eq!(shown(b"hello world\n", 12), r#""hello world\n""#);
         assert_eq!(shown(b"", 0), r#""""#);
         assert_eq!(shown(b"\x7fELF\x02\x01\x01\x03\0\0\x009", 832), r#""\177ELF\2\1\1\3\0\0\09"..."#);

@@ -118,6 +118,7 @@ fn change(change: &Change) -> DiffChange {
         before: change.before.map(amount),
         after: change.after.map(amount),
         ns: change.difference(),
+        uncertain: change.is_uncertain(),
     }
 }
 

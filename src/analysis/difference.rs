@@ -4,7 +4,7 @@ use super::align::{Pair, align};
 use super::attribution::WorkKind;
 use super::counterparts::Counterparts;
 use super::findings::Finding;
-use super::summary::{CommonStep, Summary};
+use super::summary::{CommonStep, Spread, Summary};
 use super::user_code::UserCode;
 use super::{FileAccount, Step, What};
 use crate::stats::{self, Comparison};
@@ -65,6 +65,14 @@ pub struct Amount {
     /// In nanoseconds.
     pub time: f64,
     pub count: f64,
+    /// How far the time may be off, as the runs vary; 0: it is not known.
+    pub error: f64,
+}
+
+impl Amount {
+    fn of_runs(time: Spread, count: f64, runs: usize) -> Amount {
+        Amount { time: time.middle, count, error: time.error(runs) }
+    }
 }
 
 /// Something that one side has, or both.
@@ -81,6 +89,12 @@ impl Change {
     /// The time of the second side less that of the first.
     pub fn difference(&self) -> f64 {
         self.after.unwrap_or_default().time - self.before.unwrap_or_default().time
+    }
+
+    /// Whether the runs of each side vary by more than the times of the two sides differ.
+    pub fn is_uncertain(&self) -> bool {
+        let [before, after] = [self.before, self.after].map(Option::unwrap_or_default);
+        self.difference().abs() < before.error + after.error
     }
 
     /// Whether more than the time differs: only one side has it, or the counts differ.
@@ -110,7 +124,8 @@ pub struct Difference {
 
 impl Difference {
     pub fn between(first: &Summary, second: &Summary) -> Difference {
-        let amounts = |summary: &Summary| summary.kinds.map(|(t, count)| Amount { time: t.middle, count });
+        let amounts =
+            |summary: &Summary| summary.kinds.map(|(t, count)| Amount::of_runs(t, count, summary.runs));
         let (a, b) = (amounts(first), amounts(second));
         let [ours, theirs] = &Counterparts::of(first, second);
         let kinds = WorkKind::ALL.into_iter().enumerate().map(|(n, kind)| (kind, a[n], b[n])).collect();
@@ -134,7 +149,7 @@ fn shares(first: NamedSide, second: NamedSide) -> Vec<(WorkKind, Change)> {
             return functions(code, names);
         }
         let shares = summary.shares.iter().filter(|share| share.kind == kind);
-        shares.map(|s| (names.of_name(&s.name), Amount { time: s.time.middle, count: s.count })).collect()
+        shares.map(|s| (names.of_name(&s.name), Amount::of_runs(s.time, s.count, summary.runs))).collect()
     };
     let of_kind = |kind| changes(of(first, kind), of(second, kind)).into_iter().map(move |c| (kind, c));
     WorkKind::ALL.into_iter().flat_map(of_kind).collect()
@@ -151,6 +166,7 @@ fn functions(code: &UserCode, names: &Counterparts) -> BTreeMap<String, Amount> 
         };
         let amount: &mut Amount = all.entry(name).or_default();
         amount.time += function.self_time.time;
+        amount.error += function.self_time.error();
         amount.count = 1.0;
     }
     all
@@ -214,6 +230,7 @@ fn files(summary: &Summary, names: &Counterparts) -> BTreeMap<String, Amount> {
     let amount = |file: &FileAccount| Amount {
         time: file.time.as_f64(),
         count: (file.opened + file.failed + file.calls + file.faults) as f64,
+        error: 0.0,
     };
     summary.median_run.files.iter().map(|file| (names.of_path(&file.path), amount(file))).collect()
 }
@@ -252,8 +269,26 @@ mod tests {
 
     fn amounts(all: &[(&str, f64, f64)]) -> BTreeMap<String, Amount> {
         all.iter()
-            .map(|(name, time, count)| ((*name).to_owned(), Amount { time: *time, count: *count }))
+            .map(|(name, time, count)| {
+                ((*name).to_owned(), Amount { time: *time, count: *count, error: 0.0 })
+            })
             .collect()
+    }
+
+    #[test]
+    fn a_difference_within_what_the_runs_vary_is_uncertain() {
+        let runs = |around: f64| (-15..=15).map(|n| around + f64::from(n)).collect::<Vec<f64>>();
+        let change = |a: f64, b: f64| Change {
+            name: String::new(),
+            before: Some(Amount::of_runs(Spread::of_runs(&runs(a)), 1.0, 31)),
+            after: Some(Amount::of_runs(Spread::of_runs(&runs(b)), 1.0, 31)),
+        };
+        // 1.57 times the 15 between the quartiles over the root of 31 is 4.2 on each side
+        assert!(change(100.0, 108.0).is_uncertain() && !change(100.0, 109.0).is_uncertain());
+        let gone = Change { after: None, ..change(100.0, 100.0) };
+        assert!(!gone.is_uncertain());
+        let one = Amount::of_runs(Spread::of_runs(&[5.0]), 1.0, 1);
+        assert!(!Change { before: None, after: Some(one), name: String::new() }.is_uncertain());
     }
 
     #[test]

@@ -33,7 +33,7 @@ enum Other<'f> {
     None,
 }
 
-/// The findings that are given for either side, with the greatest difference first.
+/// The findings that are given for either side and cost something else on the other, with the greatest difference first.
 pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     let names = Counterparts::of(sides[0].summary, sides[1].summary);
     let key = |side: usize, finding: &Finding| (finding.rule, names[side].of_path(&finding.subject));
@@ -53,15 +53,27 @@ pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     };
 
     let mut all: Vec<FindingChange> = Vec::new();
+    let is_certain =
+        |finding: &&Finding, other: &Other| !matches!(other, Other::Same(other) if overlap(finding, other));
     for side in [0, 1] {
         let is_new = |finding: &&Finding| {
             side == 0 || !sides[0].findings.iter().any(|first| key(0, first) == key(1, finding))
         };
         let own = sides[side].findings.iter().filter(is_new);
-        all.extend(own.map(|finding| changed(side, finding, &other(side, finding))));
+        let with_others = own.map(|finding| (finding, other(side, finding)));
+        let certain = with_others.filter(|(finding, other)| is_certain(finding, other));
+        all.extend(certain.map(|(finding, other)| changed(side, finding, &other)));
     }
     all.sort_by(|a, b| b.difference().abs().total_cmp(&a.difference().abs()));
     all
+}
+
+/// Whether the costs are the same as far as the runs tell: their intervals have costs in common.
+fn overlap(a: &Finding, b: &Finding) -> bool {
+    match (a.interval, b.interval) {
+        (Some(a), Some(b)) => a[0] <= b[1] && b[0] <= a[1],
+        _ => false,
+    }
 }
 
 fn changed(side: usize, finding: &Finding, other: &Other) -> FindingChange {
@@ -84,6 +96,17 @@ mod tests {
     fn finding(rule: &'static str, subject: &str, cost: u64) -> Finding {
         let text = format!("{rule} {subject} {cost}");
         Finding { rule, subject: subject.to_owned(), cost: Nanos(cost), interval: None, text }
+    }
+
+    #[test]
+    fn costs_whose_intervals_overlap_do_not_differ() {
+        let between = |low, high| Finding {
+            interval: Some([Nanos(low), Nanos(high)]),
+            ..finding("linking", "", u64::midpoint(low, high))
+        };
+        assert!(overlap(&between(10, 20), &between(20, 40)) && overlap(&between(20, 40), &between(10, 20)));
+        assert!(!overlap(&between(10, 20), &between(21, 40)) && !overlap(&between(21, 40), &between(10, 20)));
+        assert!(!overlap(&between(10, 20), &finding("linking", "", 15)), "one run has no interval");
     }
 
     #[test]

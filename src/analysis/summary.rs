@@ -45,6 +45,12 @@ impl Spread {
         }
     }
 
+    /// How far the median of so many runs may be off: of two medians that differ by chance, 95 % are closer than the sum of
+    /// their errors ("Variations of box plots", The American Statistician 32, 1978).
+    pub fn error(&self, runs: usize) -> f64 {
+        1.57 * self.quartiles / (runs.max(1) as f64).sqrt()
+    }
+
     /// One value for each run, in the order of the runs' totals.
     pub(super) fn of_runs(values: &[f64]) -> Spread {
         Spread { middle: middle_mean(values), ..Spread::of(values) }

@@ -51,7 +51,7 @@ fn call(name: &str, pid: u32, [from, to]: [u64; 2], arguments: [u64; 6], result:
         entered: Nanos(from),
         result: Some(result),
         arguments,
-        paths: if name == "openat" { vec!["/a".to_owned()] } else { Vec::new() },
+        paths: if name == "openat" { vec!["/a".into()] } else { Vec::new() },
         ..Call::default()
     };
     at(to, pid, pid, EventKind::Call(Box::new(call)))

@@ -396,6 +396,9 @@ impl<'c> State<'c> {
                     by_ptrace =
                         recording.backend.stops_tracee() && validity::program_failed(&recording, accepted);
                     self.series[program].lost_events += recording.lost;
+                    if recording.backend.stops_tracee() {
+                        self.series[program].stopped_writes = recording.output_writes();
+                    }
                     match validity::sample(&recording, accepted) {
                         Ok(sample) => return Ok(Some((sample, recording))),
                         Err(reason) => (reason, recording.output.last_errors(LAST_LINES)),

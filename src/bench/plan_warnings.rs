@@ -42,6 +42,21 @@ pub fn of_rights(name: &str, words: &[String], traced: bool, counted: bool) -> O
     Some(Warning::serious(message).about(name).with_help("--backend pipe --no-counts"))
 }
 
+/// With fewer writes, the stops at them are a small part of what ptrace adds to a run.
+const MANY_WRITES: u64 = 20;
+
+/// By ptrace, a program stops at each of its writes also after the first byte. The kernel removes no filter from a process.
+pub fn of_stops(series: &Series) -> Option<Warning> {
+    let writes = Some(series.stopped_writes).filter(|writes| *writes >= MANY_WRITES)?;
+    let message = format!(
+        "its total is that of a program that ptrace stops at each of {writes} writes; its first byte comes before that"
+    );
+    Some(Warning::serious(message).about(&series.name).with_help(
+        "firstbyte doctor says how to let the bpf backend work, which stops nothing; --backend pipe has the \
+         total without stops",
+    ))
+}
+
 /// A preset contains metrics of hyperfine that firstbyte does not count. A list of metrics says so in their lines.
 pub fn of_metrics(chosen: &Selection) -> Option<Warning> {
     let missing = chosen.metrics.iter().filter(|selected| selected.metric.source == Source::Nowhere);
@@ -70,4 +85,16 @@ pub fn of_region(series: &Series) -> Option<Warning> {
 pub fn of_counters(reason: &CountersError) -> Warning {
     Warning::minor(format!("no instructions, cycles or misses were counted: {reason}"))
         .with_help("firstbyte doctor")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_total_with_a_stop_at_each_of_many_writes_is_called_so() {
+        let of = |stopped_writes| of_stops(&Series { stopped_writes, ..Series::default() });
+        assert_eq!(of(1), None);
+        assert!(of(100_000).unwrap().message.contains("stops at each of 100000 writes"));
+    }
 }

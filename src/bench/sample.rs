@@ -124,6 +124,8 @@ pub struct Series {
     pub influences: Vec<String>,
     /// What the processor counted, by the names of the document: one entry for each run and side.
     pub counters: Vec<CounterValues>,
+    /// How many writes of output stopped it in its last run; 0 under a tracer that does not stop it.
+    pub stopped_writes: u64,
     /// Events that were lost over all runs.
     pub lost_events: u64,
     /// The output of its runs; `None` if it could not be seen (a null device).

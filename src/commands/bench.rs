@@ -133,9 +133,11 @@ fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warnin
     let failures = plan_warnings::of_failures(&document.failed, plan.each_run.accepted());
     let metrics = plan_warnings::of_metrics(&plan.metrics);
     let regions = measured.series.iter().filter_map(plan_warnings::of_region);
+    let stops = measured.series.iter().filter_map(plan_warnings::of_stops);
     outputs
         .chain(metrics)
         .chain(regions)
+        .chain(stops)
         .chain(rights)
         .chain(interference)
         .chain(counters)

@@ -118,6 +118,9 @@ pub struct DiffChange {
     pub after: Option<DiffAmount>,
     /// The second side's time less the first's.
     pub ns: f64,
+    /// The runs of each side vary by more than that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uncertain: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

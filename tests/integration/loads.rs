@@ -207,6 +207,39 @@ fn hooks_report_the_modules_of_node_ruby_and_perl() {
     }
 }
 
+#[test]
+fn each_thread_of_node_and_ruby_has_a_tree_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for name in ["left", "right"] {
+        let outer = format!("require_relative '{name}_inner'\nsleep 0.02");
+        fs::write(path.join(format!("{name}.rb")), outer).unwrap();
+        fs::write(path.join(format!("{name}_inner.rb")), "sleep 0.03").unwrap();
+        fs::write(path.join(format!("{name}.js")), format!("require('./{name}_inner')")).unwrap();
+        fs::write(path.join(format!("{name}_inner.js")), "").unwrap();
+    }
+    let path = path.display();
+    let [node, ruby] = [
+        format!(
+            "for (const n of ['left', 'right']) new (require('worker_threads').Worker)('{path}/' + n + '.js')"
+        ),
+        format!("%w[left right].map {{ |n| Thread.new {{ require '{path}/' + n }} }}.each(&:join); puts 1"),
+    ];
+    for (runtime, words) in [("Node", ["node", "-e", &node]), ("Ruby", ["ruby", "-e", &ruby])] {
+        let Some(loads) = reported(runtime, &words) else { continue };
+        let depth = |name: &str| {
+            let is_it = |unit: &str| unit.trim_start_matches("./").rsplit('/').next() == Some(name);
+            let found = loads.iter().find(|load| is_it(load["unit"].as_str().unwrap()));
+            found.map(|load| number(load, "depth"))
+        };
+        if runtime == "Ruby" {
+            assert_eq!(["left", "right"].map(depth), [Some(0); 2], "{loads:?}");
+        }
+        let inner = ["left_inner", "right_inner"].map(depth);
+        assert_eq!(inner, [Some(u64::from(runtime == "Ruby")); 2], "{runtime}: {loads:?}");
+    }
+}
+
 /// What a program loads does not disappear in the module that ends it.
 #[test]
 fn what_has_been_loaded_before_is_no_load() {

@@ -62,6 +62,7 @@ int main(void)
 const EXCHANGES: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -85,6 +86,14 @@ int main(void)
 		return 1;
 	if (writev(1, out, 2) != 12 || write(ends[1], "secret\0\33[2J\377", 12) != 12 || readv(ends[0], in, 2) != 12)
 		return 1;
+	int pair[2];
+	struct iovec bad[] = { { "abc", 3 }, { (void *)16, 5 }, { "de", 2 } }, said[] = { { "\1" "7z", 3 } };
+	struct msghdr sent = { .msg_iov = said, .msg_iovlen = 1 }, received = { .msg_iov = in, .msg_iovlen = 2 };
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || sendmsg(pair[0], &sent, 0) != 3 || recvmsg(pair[1], &received, 0) != 3)
+		return 1;
+	if (sendto(pair[0], "GET\n", 4, 0, NULL, 0) != 4 || writev(1, bad, 3) > 3 || open((char *)16, O_RDONLY) != -1)
+		return 1;
+	open("caf\351\t\1" "7\"", O_RDONLY);
 	return readlink("/proc/self/fd/0", room, 64) < 0 || write(-1, "nowhere", 7) != -1;
 }
 "#;
@@ -138,6 +147,11 @@ fn what_is_written_and_read_is_shown_as_strace_shows_it() {
         "[{iov_base=\"hello world\", iov_len=11}, {iov_base=\"\\n\", iov_len=1}], 2) = 12",
         "readlink(\"/proc/self/fd/0\", \"/dev/null\", 64) = 9",
         "write(-1, \"nowhere\", 7) = -1 EBADF",
+        "{msg_iov=[{iov_base=\"\\0017z\", iov_len=3}], ...}, 0) = 3",
+        ", \"GET\\n\", 4, 0, NULL, 0) = 4",
+        "[{iov_base=\"abc\", iov_len=3}, {iov_base=0x10, iov_len=5}, {iov_base=\"de\", iov_len=2}], 3) = ",
+        "openat(AT_FDCWD, 0x10, O_RDONLY) = -1 EFAULT",
+        "openat(AT_FDCWD, \"caf\\351\\t\\0017\\\"\", O_RDONLY) = -1 ENOENT",
     ];
     let short = [", \"Collaboratively administrate emp\"..., 46) = 46"];
     let read = [
@@ -145,6 +159,7 @@ fn what_is_written_and_read_is_shown_as_strace_shows_it() {
         ", \"Collaboratively administrate empowered markets\", 64) = 46",
         ", \"\", 64) = 0",
         ", \"secret\\0\\33[2J\\377\", 12) = 12",
+        "{msg_iov=[{iov_base=\"\\0017z\"}, {iov_base=\"\"}], ...}, 0) = 3",
         ", [{iov_base=\"secr\"}, {iov_base=\"et\\0\\33[2J\\377\"}], 2) = 12",
     ];
 

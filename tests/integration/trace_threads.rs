@@ -191,3 +191,41 @@ fn a_fatal_signal_is_a_step_of_its_own_and_no_part_of_the_last_call() {
         }
     }
 }
+
+/// Lets seccomp kill it when it asks for its parent.
+const KILLED_IN_A_CALL: &str = r"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, code };
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program))
+		return 1;
+	return getppid() < 0;
+}
+";
+
+#[test]
+fn a_call_in_which_seccomp_kills_never_returns() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), KILLED_IN_A_CALL, &[]) else {
+        return skipped("no C compiler");
+    };
+    let words = ["--backend", "ptrace", "-i", "-r", "1", "--", program.to_str().unwrap()];
+    let Some(result) = result(&words) else { return skipped("the ptrace backend does not work here") };
+    let calls = spans(&result, |span| span["kind"] == "syscall");
+    let last = calls.last().unwrap();
+    assert!(last["detail"].as_str().unwrap().ends_with(" = ?"), "{last}");
+    assert_eq!(last["name"], "getppid");
+    assert!(spans(&result, |span| span["detail"] == "death by SIGSYS").len() == 1);
+}

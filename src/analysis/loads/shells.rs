@@ -4,7 +4,7 @@ use super::{Load, decimal};
 use crate::analysis::runs::AskedRuntime;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// Between these, bash writes the file of a command. See [`crate::tracing::runtimes`].
@@ -26,37 +26,70 @@ pub struct ShellCommand {
     pub time: Option<Nanos>,
 }
 
+/// A line of a shell's report: the command of a process began.
+struct Begun<'t, T> {
+    at: T,
+    process: Option<u32>,
+    place: Option<&'t str>,
+    command: &'t str,
+}
+
+/// The lines of all processes. Where several of them report at once, those of the first one: the next line is not always of the
+/// same process, and would end its command.
+fn of_one_at_a_time<'t, T>(lines: impl Iterator<Item = Begun<'t, T>>) -> Vec<Begun<'t, T>> {
+    let mut lines: Vec<Begun<T>> = lines.collect();
+    let first = lines.iter().find_map(|line| line.process);
+    if report_at_once(lines.iter().filter_map(|line| line.process)) {
+        lines.retain(|line| line.process.is_none() || line.process == first);
+    }
+    lines
+}
+
+/// Whether a process goes on after the one around it did: that one has not waited for it.
+fn report_at_once(processes: impl Iterator<Item = u32>) -> bool {
+    let (mut running, mut ended): (Vec<u32>, HashSet<u32>) = (Vec::new(), HashSet::new());
+    for process in processes {
+        match running.iter().rposition(|other| *other == process) {
+            Some(at) => ended.extend(running.drain(at + 1..)),
+            None if ended.contains(&process) => return true,
+            None => running.push(process),
+        }
+    }
+    false
+}
+
 /// The commands of bash that are in files.
 pub(super) fn bash_commands(text: &str) -> Vec<ShellCommand> {
-    let lines: Vec<(u64, &str, Option<&str>)> = text.lines().filter_map(bash_line).collect();
-    let next = lines.iter().skip(1).map(|(at, ..)| Some(*at)).chain([None]);
-    let command = |((from, command, place), next): (&(u64, &str, Option<&str>), Option<u64>)| {
-        let time = next.map(|next| Nanos(next.saturating_sub(*from)));
-        Some(ShellCommand { program: program(command)?, place: (*place)?.to_owned(), time })
+    let lines = of_one_at_a_time(text.lines().filter_map(bash_line));
+    let next = lines.iter().skip(1).map(|line| Some(line.at)).chain([None]);
+    let command = |(line, next): (&Begun<u64>, Option<u64>)| {
+        let time = next.map(|next| Nanos(next.saturating_sub(line.at)));
+        Some(ShellCommand { program: program(line.command)?, place: line.place?.to_owned(), time })
     };
     lines.iter().zip(next).filter_map(command).collect()
 }
 
 /// Those of zsh, each until the next one; also the programs that are connected by pipes.
 pub(super) fn zsh_commands(text: &str) -> Vec<ShellCommand> {
-    let lines: Vec<(f64, &str, &str)> = text.lines().filter_map(zsh_line).collect();
+    let lines = of_one_at_a_time(text.lines().filter_map(zsh_line));
     let parts = lines.windows(2).flat_map(|pair| {
-        let ((from, place, command), (to, ..)) = (pair[0], pair[1]);
-        let time = Nanos::rounded(((to - from) * 1e9).max(0.0));
+        let (line, to) = (&pair[0], pair[1].at);
+        let time = Nanos::rounded(((to - line.at) * 1e9).max(0.0));
         // within quotes, a bar connects nothing
-        let most = if command.contains(['"', '\'']) { 1 } else { usize::MAX };
-        command.split(" | ").take(most).map(move |part| (place, part, time))
+        let most = if line.command.contains(['"', '\'']) { 1 } else { usize::MAX };
+        line.command.split(" | ").take(most).map(move |part| (line.place, part, time))
     });
-    let command = |(place, part, time): (&str, &str, Nanos)| {
-        Some(ShellCommand { program: program(part)?, place: place.to_owned(), time: Some(time) })
+    let command = |(place, part, time): (Option<&str>, &str, Nanos)| {
+        Some(ShellCommand { program: program(part)?, place: place?.to_owned(), time: Some(time) })
     };
     parts.filter_map(command).collect()
 }
 
-/// `at<tab>SECONDS<tab>FILE:LINE<tab>COMMAND`: when it began.
-fn zsh_line(line: &str) -> Option<(f64, &str, &str)> {
-    let mut fields = line.strip_prefix("at\t")?.splitn(3, '\t');
-    Some((decimal(fields.next()?)?, fields.next()?, fields.next()?))
+/// `at<tab>SECONDS<tab>PROCESS<tab>FILE:LINE<tab>COMMAND`: when it began.
+fn zsh_line(line: &str) -> Option<Begun<'_, f64>> {
+    let mut fields = line.strip_prefix("at\t")?.splitn(4, '\t');
+    let (at, process) = (decimal(fields.next()?)?, fields.next()?.parse().ok());
+    Some(Begun { at, process, place: Some(fields.next()?), command: fields.next()? })
 }
 
 /// The name of the program that a simple command executes.
@@ -69,12 +102,12 @@ fn program(command: &str) -> Option<String> {
 
 /// A command lasts until the next line of the report. One that is executed several times is one load.
 pub(super) fn bash(text: &str) -> Vec<Load> {
-    let lines: Vec<(u64, &str, Option<&str>)> = text.lines().filter_map(bash_line).collect();
+    let lines = of_one_at_a_time(text.lines().filter_map(bash_line));
     let mut commands: BTreeMap<(String, &str), Nanos> = BTreeMap::new();
     for pair in lines.windows(2) {
-        let [(from, command, file), (to, ..)] = pair else { continue };
-        let time = commands.entry((shortened(command), file.unwrap_or_default())).or_default();
-        *time = *time + Nanos(to.saturating_sub(*from));
+        let [line, next] = pair else { continue };
+        let time = commands.entry((shortened(line.command), line.place.unwrap_or_default())).or_default();
+        *time = *time + Nanos(next.at.saturating_sub(line.at));
     }
     let mut commands: Vec<((String, &str), Nanos)> = commands.into_iter().collect();
     commands.sort_by_key(|(_, time)| Reverse(*time));
@@ -87,21 +120,23 @@ pub(super) fn bash(text: &str) -> Vec<Load> {
     commands.into_iter().filter(own).take(MAX_COMMANDS).map(load).collect()
 }
 
-/// `123<tab>++ id -u`: when it arrived, and a plus sign for each level. Further lines of a command have none. A command that is
-/// in no file has a line number alone.
-fn bash_line(line: &str) -> Option<(u64, &str, Option<&str>)> {
+/// `123<tab>++ id -u`: when it arrived, and a plus sign for each level; between two marks the process, the file and the line.
+/// Further lines of a command have no plus sign. A command that is in no file has a line number alone.
+fn bash_line(line: &str) -> Option<Begun<'_, u64>> {
     let (at, line) = line.split_once('\t')?;
     let rest = line.trim_start_matches('+');
     if rest.len() == line.len() {
         return None;
     }
-    let (place, command) = match rest.strip_prefix(MARK).and_then(|rest| rest.split_once(MARK)) {
-        Some((place, command)) => (Some(place), command),
-        None => (None, rest),
-    };
+    let marked = rest.strip_prefix(MARK).and_then(|rest| rest.split_once(MARK));
+    let (process, place) = marked.and_then(|(at, _)| at.split_once(':')).unzip();
     let is_in_file = |place: &&str| !place.starts_with(':') && !place.starts_with("environment:");
-    let file = place.filter(is_in_file);
-    Some((at.parse().ok()?, command.trim(), file))
+    Some(Begun {
+        at: at.parse().ok()?,
+        process: process.and_then(|id| id.parse().ok()),
+        place: place.filter(is_in_file),
+        command: marked.map_or(rest, |(_, command)| command).trim(),
+    })
 }
 
 fn shortened(command: &str) -> String {
@@ -216,7 +251,7 @@ mod tests {
 
     #[test]
     fn bash_names_the_file_of_a_command_where_it_may() {
-        let report = "1\t+\u{1}/root/.bashrc:7\u{1} a b\n5\t+\u{1}:1\u{1} c\n9\t+\u{1}:1\u{1} exit\n";
+        let report = "1\t+\u{1}8:/root/.bashrc:7\u{1} a b\n5\t+\u{1}8::1\u{1} c\n9\t+\u{1}8::1\u{1} exit\n";
         assert_eq!(shown(&bash(report)), [("a b", Some("/root/.bashrc:7"), 4, 4, 0), ("c", None, 4, 4, 0)]);
     }
 
@@ -227,17 +262,37 @@ mod tests {
             let each = commands.iter().map(|it| format!("{} {} {}", it.program, it.place, time(it)));
             each.collect::<Vec<String>>()
         };
-        let report = "1\t+\u{1}/a:1\u{1} /bin/sleep 1\n5\t+\u{1}b:2\u{1} command id\n9\t+\u{1}:1\u{1} x\n10\t+\u{1}/a:9\u{1} y\n";
+        let report = "1\t+\u{1}8:/a:1\u{1} /bin/sleep 1\n5\t+\u{1}8:b:2\u{1} command id\n9\t+\u{1}8::1\u{1} x\n10\t+\u{1}8:/a:9\u{1} y\n";
         assert_eq!(named(bash_commands(report)), ["sleep /a:1 4", "id b:2 4", "y /a:9 ?"]);
-        let report =
-            "at\t1,5\t/a:3\tprint a | cat\nat\t3.5\t/a:4\techo ' | id'\nat\t3.75\t/a:5\tx\nrc\t1\t2\t/a\n";
+        let report = "at\t1,5\t8\t/a:3\tprint a | cat\nat\t3.5\t8\t/a:4\techo ' | id'\nat\t3.75\t8\t/a:5\tx\nrc\t1\t2\t/a\n";
         let expected = ["print /a:3 2000000000", "cat /a:3 2000000000", "echo /a:4 250000000"];
         assert_eq!(named(zsh_commands(report)), expected);
     }
 
     #[test]
+    fn a_process_in_the_background_ends_no_command() {
+        let line =
+            |at: u64, process: u32, command: &str| format!("{at}\t+\u{1}{process}:/a:1\u{1} {command}\n");
+        let times = |lines: &[(u64, u32, &str)]| {
+            let report: String =
+                lines.iter().map(|(at, process, command)| line(*at, *process, command)).collect();
+            bash(&report).into_iter().map(|load| (load.unit, load.total.0)).collect::<Vec<_>>()
+        };
+        let owned = |all: &[(&str, u64)]| {
+            all.iter().map(|(unit, time)| ((*unit).to_owned(), *time)).collect::<Vec<_>>()
+        };
+
+        // a substitution, for which the shell waits
+        let nested = times(&[(0, 1, "x"), (10, 2, "id"), (50, 1, "y"), (60, 3, "z"), (70, 1, "end")]);
+        assert_eq!(nested, owned(&[("id", 40), ("x", 10), ("y", 10), ("z", 10)]));
+        let at_once = times(&[(0, 1, "x"), (10, 2, "b"), (50, 1, "y"), (60, 2, "c"), (70, 1, "end")]);
+        assert_eq!(at_once, owned(&[("x", 50), ("y", 20)]));
+    }
+
+    #[test]
     fn the_hook_that_makes_bash_name_its_files_is_no_command_of_the_program() {
-        let report = "1\t+ PS4=$'+\\001$BASH_SOURCE:$LINENO\\001 '\n5\t+\u{1}/a:1\u{1} b\n9\t+ c\n";
+        let report =
+            "1\t+ PS4=$'+\\001$BASHPID:$BASH_SOURCE:$LINENO\\001 '\n5\t+\u{1}8:/a:1\u{1} b\n9\t+ c\n";
         assert_eq!(shown(&bash(report)), [("b", Some("/a:1"), 4, 4, 0)]);
     }
 

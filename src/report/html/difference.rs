@@ -118,7 +118,8 @@ pub(crate) fn section(documents: &[&DiffDocument]) -> Option<Section> {
 
 fn table(title: &str, all: &[DiffChange]) -> Option<PageBlock> {
     let headings = ["what", "#A", "#B", "#change", "#times in A", "#times in B"];
-    let table = Table::of(title, &headings, all.iter().map(line).collect())?;
+    let certain = all.iter().filter(|change| !change.uncertain);
+    let table = Table::of(title, &headings, certain.map(line).collect())?;
     Some(PageBlock::Table { table: Table { filter: true, ..table } })
 }
 

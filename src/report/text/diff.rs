@@ -230,7 +230,8 @@ fn kinds(difference: &Difference, least: f64, most: usize, terminal: &Terminal) 
         if [a, b].iter().all(|amount| amount.count == 0.0 && amount.time == 0.0) {
             continue;
         }
-        text += &terminal.paint(style(*kind), &row(kind.title(), width, *a, *b));
+        let whole = Change { name: kind.title().to_owned(), before: Some(*a), after: Some(*b) };
+        text += &terminal.paint(style(*kind), &kind_row(&whole, width, *a, *b));
         text.push('\n');
         text += &parts(difference, *kind, least, most, width);
     }
@@ -239,7 +240,7 @@ fn kinds(difference: &Difference, least: f64, most: usize, terminal: &Terminal) 
 
 fn parts(difference: &Difference, wanted: WorkKind, least: f64, most: usize, width: usize) -> String {
     let of_kind = difference.shares.iter().filter(|(kind, _)| *kind == wanted).map(|(_, change)| change);
-    let noteworthy = of_kind.filter(|change| change.difference().abs() >= least);
+    let noteworthy = of_kind.filter(|change| change.difference().abs() >= least && !change.is_uncertain());
     let mut text = String::new();
     for change in noteworthy.take(most) {
         let name = format!("  {}", change.name);
@@ -250,6 +251,16 @@ fn parts(difference: &Difference, wanted: WorkKind, least: f64, most: usize, wid
         text.push('\n');
     }
     text
+}
+
+/// Without a change if the runs vary by more than the sides differ.
+fn kind_row(whole: &Change, width: usize, a: Amount, b: Amount) -> String {
+    if !whole.is_uncertain() {
+        return row(&whole.name, width, a, b);
+    }
+    let [before, after] = [a, b].map(|amount| display_nanos(amount.time));
+    let steps = format!("{:.0} → {:.0}", a.count, b.count);
+    format!("{}{before:>10}{after:>10}{:>11}{steps:>15}", fitted(&whole.name, width), "can't tell")
 }
 
 fn row(name: &str, width: usize, a: Amount, b: Amount) -> String {

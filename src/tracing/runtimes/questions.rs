@@ -54,10 +54,10 @@ pub(super) fn ask(runtime: AskedRuntime, command: &mut Command, folder: &Path) -
     Ok(())
 }
 
-/// What bash writes before each command: its file and its line, between two marks.
-const BASH_PLACE: &str = "+\u{1}$BASH_SOURCE:$LINENO\u{1} ";
+/// What bash writes before each command: its process, its file and its line, between two marks.
+const BASH_PLACE: &str = "+\u{1}$BASHPID:$BASH_SOURCE:$LINENO\u{1} ";
 /// bash takes `PS4` from its environment only if it does not run as root. Scripts of root read it from here.
-const BASH_HOOK: &str = "PS4=$'+\\001$BASH_SOURCE:$LINENO\\001 '\n";
+const BASH_HOOK: &str = "PS4=$'+\\001$BASHPID:$BASH_SOURCE:$LINENO\\001 '\n";
 
 /// Makes bash write every command to a descriptor before it executes it, with its file and line where it can.
 pub(super) fn ask_bash(command: &mut Command, descriptor: i32, folder: &Path) -> io::Result<()> {

@@ -1,14 +1,17 @@
 # Measures how long each `require`, `require_relative` and `load` takes, with the files that it requires in turn. What
 # `autoload` brings in comes through `require`.
 module FirstbyteLoads
-  ROWS = []
+  # Those of each thread: several can require at once.
+  ROWS = Hash.new { |all, thread| all[thread] = [] }.compare_by_identity
   PROCESS = Process.pid
-  @depth = 0
 
   def self.measure(name)
-    row = [@depth, '-', name]
-    ROWS << row
-    @depth += 1
+    thread = Thread.current
+    rows = ROWS[thread]
+    depth = thread.thread_variable_get(:firstbyte_depth) || 0
+    row = [depth, '-', name]
+    rows << row
+    thread.thread_variable_set(:firstbyte_depth, depth + 1)
     from = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
     begin
       loaded = yield
@@ -16,9 +19,9 @@ module FirstbyteLoads
       time = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - from
       # where the program exits within it, it is a part of the program
       row[1] = time unless $!.is_a?(SystemExit)
-      @depth -= 1
+      thread.thread_variable_set(:firstbyte_depth, depth)
       # what has been loaded before is no load
-      ROWS.pop if loaded == false && ROWS.last.equal?(row)
+      rows.pop if loaded == false && rows.last.equal?(row)
     end
   end
 
@@ -65,6 +68,7 @@ end
 at_exit do
   # a forked child has its parent's rows
   next unless Process.pid == FirstbyteLoads::PROCESS
-  lines = FirstbyteLoads::ROWS.map { |depth, time, name| "#{depth}\t#{time}\t#{name}\t\n" }
+  rows = FirstbyteLoads::ROWS.values.flatten(1)
+  lines = rows.map { |depth, time, name| "#{depth}\t#{time}\t#{name}\t\n" }
   File.write("#{ENV['FIRSTBYTE_LOADS']}/ruby-#{Process.pid}", lines.join)
 end

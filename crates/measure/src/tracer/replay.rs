@@ -204,7 +204,7 @@ mod tests {
             arguments: [u64::MAX, 1, 2, 3, 4, 5],
             ip: 7,
             stack: vec![1, 2],
-            paths: vec!["/a\"b\n".to_owned()],
+            paths: vec!["/a\"b\n".into()],
             ..Call::default()
         };
         let fault = Fault {

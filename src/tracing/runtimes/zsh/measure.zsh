@@ -4,7 +4,7 @@ firstbyte_file=${ZDOTDIR:-$HOME}/$firstbyte_name
 if [[ -r $firstbyte_file ]] && (( ${+FIRSTBYTE_PLACES} )); then
   TRAPDEBUG() {
     emulate -L zsh
-    print -r -- "at	$EPOCHREALTIME	${funcfiletrace[1]}	${ZSH_DEBUG_CMD%%$'\n'*}" >>! $FIRSTBYTE_LOADS/zsh-at-$$
+    print -r -- "at	$EPOCHREALTIME	${sysparams[pid]}	${funcfiletrace[1]}	${ZSH_DEBUG_CMD%%$'\n'*}" >>! $FIRSTBYTE_LOADS/zsh-at-$$
   }
   source $firstbyte_file
   unfunction TRAPDEBUG 2> /dev/null

@@ -57,18 +57,22 @@ pub enum Buffer {
     Written = 0,
     /// It takes them from the buffers of an array of `struct iovec`. The next argument is the number of buffers.
     WrittenVector = 1,
+    /// The same, and a `struct msghdr` tells where the array is.
+    WrittenMessage = 2,
     /// It puts them there. Its result is their number.
-    Read = 2,
+    Read = 3,
     /// It puts them into the buffers of such an array.
-    ReadVector = 3,
+    ReadVector = 4,
+    /// The same, and a `struct msghdr` tells where the array is.
+    ReadMessage = 5,
     /// It puts a path there. Its result is the length.
-    Path = 4,
+    Path = 6,
 }
 
 impl Buffer {
     /// Whether it contains what the program reads: a file, a pipe, a terminal, a socket, random numbers.
     pub fn is_read(self) -> bool {
-        matches!(self, Buffer::Read | Buffer::ReadVector)
+        matches!(self, Buffer::Read | Buffer::ReadVector | Buffer::ReadMessage)
     }
 }
 
@@ -226,8 +230,10 @@ impl Argument {
             b'J' => Argument::Structure(Structure::Limits),
             b'>' => Argument::Buffer(Buffer::Written),
             b']' => Argument::Buffer(Buffer::WrittenVector),
+            b'}' => Argument::Buffer(Buffer::WrittenMessage),
             b'<' => Argument::Buffer(Buffer::Read),
             b'[' => Argument::Buffer(Buffer::ReadVector),
+            b'{' => Argument::Buffer(Buffer::ReadMessage),
             b'/' => Argument::Buffer(Buffer::Path),
             b'_' => Argument::Unused,
             _ => Values::of_letter(letter).map_or(Argument::Address, Argument::Value),

@@ -10,8 +10,8 @@ use super::{CallFacts, Does};
 /// if the call reads from them, `W` if it writes to them, `f` if it works on their file, else `d`; `D` directory descriptor,
 /// `p` path, `z` size, `i` int, `x` address, `O` open flags, `m` mode, `P` protection, `M` mapping flags, `a` access mode,
 /// `s` signal, `c` clone flags, `F` futex operation, `w` whence, `B`, `t`, `Z`, `X`, `N`, `j`, `y`, `u`, `Y`,
-/// `G`, `K` and `J` a [`Structure`](super::Structure), `>`, `]`, `<`, `[` and `/` a [`Buffer`](super::Buffer), `_` a register
-/// without a meaning, and a letter of [`Values`](super::Values) a number or flags that have names. An offset or length in a
+/// `G`, `K` and `J` a [`Structure`](super::Structure), `>`, `]`, `}`, `<`, `[`, `{` and `/` a [`Buffer`](super::Buffer), `_` a
+/// register without a meaning, and a letter of [`Values`](super::Values) a number or flags that have names. An offset or length in a
 /// file is `o` if it takes one register, `L` if it takes two with the low half first, and `H` with the high half first.
 const CALLS: &[(&str, &str, Does)] = &[
     ("_llseek", "fHxw", Other),
@@ -167,7 +167,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("recvfrom", "f<zi", Waits(Read)),
     ("recvmmsg", "fxiix", Waits(Read)),
     ("recvmmsg_time64", "fxiix", Waits(Read)),
-    ("recvmsg", "fxi", Waits(Read)),
+    ("recvmsg", "f{i", Waits(Read)),
     ("rename", "pp", Other),
     ("renameat", "DpDp", Other),
     ("renameat2", "DpDpi", Other),
@@ -189,7 +189,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("sendfile", "WRxz", Waits(Splice)),
     ("sendfile64", "WRxz", Waits(Splice)),
     ("sendmmsg", "Wxii", Waits(Write)),
-    ("sendmsg", "Wxi", Waits(Write)),
+    ("sendmsg", "W}i", Waits(Write)),
     ("sendto", "W>zixi", Waits(Write)),
     ("set_robust_list", "xz", Other),
     ("set_tid_address", "x", Other),

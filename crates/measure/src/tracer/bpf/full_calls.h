@@ -160,10 +160,13 @@ INLINE u64 part_of(u64 length, u64 room)
 	return length;
 }
 
-/* Returns the number of bytes: all that are wanted, or none. */
+/* Returns the number of bytes: all that are wanted, or none, and then their address is stored. */
 INLINE u32 read_content(u8 *to, u64 from, u64 length)
 {
-	return length && !bpf_probe_read_user(to, length, (void *)from) ? length : 0;
+	if (length && !bpf_probe_read_user(to, length, (void *)from))
+		return length;
+	*(u64 *)to = from;
+	return 0;
 }
 
 INLINE void fill_content(struct record_content *r, u64 now, u64 pid_tid, u64 from, u64 wanted, u64 length)
@@ -208,6 +211,19 @@ INLINE void emit_vector(struct full_session *s, u64 now, u64 pid_tid, u64 from, 
 	}
 }
 
+/* Where the array of a `struct msghdr` is, and the number of its elements. */
+INLINE u32 read_message(u64 array[2], u64 from, u32 compat)
+{
+	u32 narrow[2];
+	if (!compat)
+		return !bpf_probe_read_user(array, 2 * sizeof *array, (void *)(from + 2 * sizeof *array));
+	if (bpf_probe_read_user(narrow, sizeof narrow, (void *)(from + sizeof narrow)))
+		return 0;
+	array[0] = narrow[0];
+	array[1] = narrow[1];
+	return 1;
+}
+
 /* `argument`: what follows the buffer among the arguments. */
 INLINE void emit_contents(struct full_session *s, u64 now, u64 pid_tid, u32 kind, u64 from, u64 argument, s64 result,
 			  u32 compat)
@@ -215,11 +231,16 @@ INLINE void emit_contents(struct full_session *s, u64 now, u64 pid_tid, u32 kind
 	/* the kernel has stored nothing */
 	if (kind >= BUFFER_READ && result < 0)
 		return;
-	u64 length = kind == BUFFER_WRITTEN ? argument : kind == BUFFER_WRITTEN_VECTOR ? ~0ULL : (u64)result;
-	if (kind == BUFFER_WRITTEN_VECTOR || kind == BUFFER_READ_VECTOR)
-		emit_vector(s, now, pid_tid, from, argument, length, compat);
-	else
+	u64 length = kind == BUFFER_WRITTEN ? argument : kind < BUFFER_READ ? ~0ULL : (u64)result;
+	if (kind == BUFFER_WRITTEN || kind == BUFFER_READ || kind == BUFFER_PATH) {
 		emit_content(s, now, pid_tid, from, length);
+		return;
+	}
+	u64 array[2] = { from, argument };
+	u32 is_message = kind == BUFFER_WRITTEN_MESSAGE || kind == BUFFER_READ_MESSAGE;
+	if (is_message && !read_message(array, from, compat))
+		return;
+	emit_vector(s, now, pid_tid, array[0], array[1], length, compat);
 }
 
 INLINE void emit_path_call(struct full_session *s, u64 now, u64 pid_tid, u32 call, s64 result, u64 entered,

@@ -40,20 +40,21 @@ pub(super) fn records(log: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The string in a room: up to its NUL, or if there is none, as much as fits, and `…`.
-fn string(room: &[u8]) -> String {
+/// The path in a room: up to its NUL, or if there is none, as much as fits.
+fn path(room: &[u8]) -> Content {
     let (text, is_whole) = until_nul(room);
-    shown(text, is_whole)
+    Content::path(text.to_vec(), is_whole)
+}
+
+/// The same as a text.
+fn string(room: &[u8]) -> String {
+    path(room).text()
 }
 
 /// The bytes before the NUL, and whether there is one.
 fn until_nul(room: &[u8]) -> (&[u8], bool) {
     let end = room.iter().position(|byte| *byte == 0);
     (&room[..end.unwrap_or(room.len())], end.is_some())
-}
-
-fn shown(text: &[u8], is_whole: bool) -> String {
-    String::from_utf8_lossy(text).into_owned() + if is_whole { "" } else { "…" }
 }
 
 /// The room of a call's path number `n`.
@@ -85,7 +86,7 @@ impl LongPaths {
         if let Some(EventKind::Call(call)) = last_of(events, head.tid)
             && let Some(known) = call.paths.get_mut(n)
         {
-            *known = shown(path, is_whole && head.value >= 0);
+            *known = Content::path(path.clone(), is_whole && head.value >= 0);
         }
     }
 }
@@ -162,14 +163,13 @@ fn add_structure(events: &mut [Event], head: &Head, bytes: &[u8]) {
     }
 }
 
-/// The thread's last call has one more buffer with this content. Some could not be read.
+/// The thread's last call has one more buffer with this content.
 fn add_content(events: &mut [Event], head: &Head, bytes: &[u8]) {
     let Some(EventKind::Call(call)) = last_of(events, head.tid) else { return };
     let length = head.value.cast_unsigned();
+    let unreadable = bytes.first_chunk().filter(|_| length > 0 && head.code == 0);
     let bytes = bytes[..(head.code as usize).min(bytes.len())].to_vec();
-    if length == 0 || !bytes.is_empty() {
-        call.contents.push(Content { length, bytes });
-    }
+    call.contents.push(Content { length, bytes, unreadable: unreadable.map(|at| u64::from_ne_bytes(*at)) });
 }
 
 fn last_fault_was_major(events: &mut [Event], tid: u32) {
@@ -185,7 +185,7 @@ fn last_fault_was_major(events: &mut [Event], tid: u32) {
 
 fn call(bytes: &[u8], paths: usize) -> Option<Call> {
     let SyscallRecord { record, entered, ip, arguments, stack } = read(bytes)?;
-    let paths: Option<Vec<String>> = (0..paths).map(|n| path_room(bytes, n).map(string)).collect();
+    let paths: Option<Vec<Content>> = (0..paths).map(|n| path_room(bytes, n).map(path)).collect();
     Some(Call {
         call: syscall(record.code, CALL_NUMBER),
         entered: Nanos(entered),
@@ -335,7 +335,7 @@ mod tests {
             events
                 .iter()
                 .map(|event| match &event.kind {
-                    EventKind::Call(call) => call.paths.clone(),
+                    EventKind::Call(call) => call.paths.iter().map(Content::text).collect(),
                     _ => Vec::new(),
                 })
                 .collect::<Vec<_>>()

@@ -83,7 +83,7 @@ struct record_large_structure {
 
 /*
  * What a buffer among the arguments of the thread's last call contains, of several in their order: `code` is how many bytes
- * could be read, `value` how many there are.
+ * could be read, `value` how many there are. If none of them could be read, `bytes` begins with their address.
  */
 struct record_content {
 	struct record record;
@@ -99,9 +99,11 @@ struct record_large_content {
 enum buffer {
 	BUFFER_WRITTEN = 0,
 	BUFFER_WRITTEN_VECTOR = 1,
-	BUFFER_READ = 2,
-	BUFFER_READ_VECTOR = 3,
-	BUFFER_PATH = 4,
+	BUFFER_WRITTEN_MESSAGE = 2,
+	BUFFER_READ = 3,
+	BUFFER_READ_VECTOR = 4,
+	BUFFER_READ_MESSAGE = 5,
+	BUFFER_PATH = 6,
 };
 
 /* What is read of a structure: its beginning, or the mode and the size in a `struct stat` or a `struct statx`. */

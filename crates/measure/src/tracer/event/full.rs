@@ -25,8 +25,8 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<u64>,
     /// Its path arguments.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
+    #[serde(default, with = "super::content::paths", skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Content>,
     /// The two descriptors that `pipe(2)` or `socketpair(2)` wrote to memory; `None`: another call, or the backend did not
     /// read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

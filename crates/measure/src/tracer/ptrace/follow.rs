@@ -5,7 +5,7 @@
 //! this process from the thread that waits for it, and it sees daemons that leave the tracee's process group.
 
 use super::files_of_run::{Files, FilesOfRun};
-use super::full::FullEvents;
+use super::full::{FullEvents, correct_killed_call};
 use super::our_stdout::OurStdout;
 use super::phases::PhaseEvents;
 use super::reports::{Report, Reports, Waited};
@@ -373,6 +373,9 @@ impl<'r> Follower<'r> {
         }
         if let Some(full) = &mut self.full {
             full.exiting(task);
+            if libc::WTERMSIG(status) == libc::SIGSYS {
+                correct_killed_call(&mut self.events, task.thread);
+            }
         }
         if let Some(files) = &mut self.files {
             files.mapped(task);

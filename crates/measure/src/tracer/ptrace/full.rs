@@ -8,7 +8,7 @@ use super::task_tree::Task;
 use super::tracee::{EnteredCall, TracedThread};
 use crate::arch::{CallRole, Layout, Structure, call_roles, path_arguments, structures};
 use crate::clock;
-use crate::tracer::event::{Call, Image, WantedContents, auxiliary_vector};
+use crate::tracer::event::{Call, Content, Image, WantedContents, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ impl FullEvents {
         if !self.begun {
             return;
         }
-        let exec = is_exec.then(|| paths(tracee, entry).pop().unwrap_or_default());
+        let exec = is_exec.then(|| paths(tracee, entry).pop().unwrap_or_default().text());
         self.flights.insert(task.thread, Flight { entered: clock::now(), entry: *entry, exec });
     }
 
@@ -139,14 +139,28 @@ impl FullEvents {
     }
 }
 
+/// If seccomp killed a thread in its last call, that never returned: the kernel has only put the call's number back into the
+/// register of the result (`syscall_rollback`).
+pub(super) fn correct_killed_call(events: &mut [Event], thread: i32) {
+    let own = events.iter_mut().rev().filter(|event| event.tid == thread.cast_unsigned());
+    let calls = own.filter_map(|event| match &mut event.kind {
+        EventKind::Call(call) => Some((&mut event.at, call)),
+        _ => None,
+    });
+    if let Some((at, call)) = calls.take(1).find(|(_, call)| call.result == Some(call.call.number.into())) {
+        call.result = None;
+        *at = call.entered;
+    }
+}
+
 fn event(at: Nanos, task: Task, kind: EventKind) -> Event {
     Event { at, pid: task.process.cast_unsigned(), tid: task.thread.cast_unsigned(), kind }
 }
 
 /// The path arguments of a call.
-fn paths(tracee: TracedThread, entry: &EnteredCall) -> Vec<String> {
+fn paths(tracee: TracedThread, entry: &EnteredCall) -> Vec<Content> {
     let positions = path_arguments().get(entry.call).unwrap_or_default();
-    let path = |position: u8| string(tracee, entry.arguments[usize::from(position)]);
+    let path = |position: u8| path(tracee, entry.arguments[usize::from(position)]);
     positions.into_iter().flatten().map(path).collect()
 }
 
@@ -202,14 +216,13 @@ fn memory(tracee: TracedThread, from: u64, room: usize) -> Vec<u8> {
     room
 }
 
-/// The string at an address, as far as it can be read. If it is longer than any path, it ends with `…`.
-fn string(tracee: TracedThread, address: u64) -> String {
+/// The path at an address, as far as it can be read.
+fn path(tracee: TracedThread, address: u64) -> Content {
     let mut room = [0; PATH_ROOM];
     let usual = tracee.read_memory(address, &mut room[..USUAL_ROOM]);
     let read = if room[..usual].contains(&0) { usual } else { tracee.read_memory(address, &mut room) };
     let text = room[..read].split(|byte| *byte == 0).next().unwrap_or_default();
-    let cut = if text.len() == PATH_ROOM { "…" } else { "" };
-    String::from_utf8_lossy(text).into_owned() + cut
+    Content::path(text.to_vec(), text.len() < PATH_ROOM)
 }
 
 fn stack(tracee: TracedThread, sp: u64) -> Vec<u64> {

@@ -91,10 +91,11 @@ impl Change {
         self.after.unwrap_or_default().time - self.before.unwrap_or_default().time
     }
 
-    /// Whether the runs of each side vary by more than the times of the two sides differ.
+    /// Whether the runs of each side vary by more than the times of the two sides differ. A side that does not have it varies
+    /// as the other does: it may only not have been sampled there.
     pub fn is_uncertain(&self) -> bool {
-        let [before, after] = [self.before, self.after].map(Option::unwrap_or_default);
-        self.difference().abs() < before.error + after.error
+        let error = |side: Option<Amount>| side.or(self.before).or(self.after).map_or(0.0, |it| it.error);
+        self.difference().abs() < error(self.before) + error(self.after)
     }
 
     /// Whether more than the time differs: only one side has it, or the counts differ.
@@ -124,13 +125,9 @@ pub struct Difference {
 
 impl Difference {
     pub fn between(first: &Summary, second: &Summary) -> Difference {
-        let amounts =
-            |summary: &Summary| summary.kinds.map(|(t, count)| Amount::of_runs(t, count, summary.runs));
-        let (a, b) = (amounts(first), amounts(second));
         let [ours, theirs] = &Counterparts::of(first, second);
-        let kinds = WorkKind::ALL.into_iter().enumerate().map(|(n, kind)| (kind, a[n], b[n])).collect();
         Difference {
-            kinds,
+            kinds: kinds(first, second),
             shares: shares((first, ours), (second, theirs)),
             steps: steps((first, ours), (second, theirs)),
             files: changes(files(first, ours), files(second, theirs)),
@@ -138,6 +135,22 @@ impl Difference {
             programs: changes(programs(first, ours), programs(second, theirs)),
         }
     }
+}
+
+/// The time and the number of steps of each kind, in the order of [`WorkKind::ALL`].
+pub fn kinds(first: &Summary, second: &Summary) -> Vec<(WorkKind, Amount, Amount)> {
+    let amounts = |summary: &Summary| summary.kinds.map(|(t, count)| Amount::of_runs(t, count, summary.runs));
+    let both = amounts(first).into_iter().zip(amounts(second));
+    WorkKind::ALL.into_iter().zip(both).map(|(kind, (before, after))| (kind, before, after)).collect()
+}
+
+/// Whether two start-ups do the same as far as their runs tell: as many steps of each kind, in times that differ by less than
+/// the runs of each vary.
+pub fn are_alike(kinds: &[(WorkKind, Amount, Amount)]) -> bool {
+    kinds.iter().all(|(_, before, after)| {
+        let change = Change { name: String::new(), before: Some(*before), after: Some(*after) };
+        before == after || !change.is_structural() && change.is_uncertain()
+    })
 }
 
 /// A side's figures, and the names of the files that have a counterpart on the other side.
@@ -229,7 +242,8 @@ fn add(amounts: &mut BTreeMap<String, Amount>, name: String, time: f64) {
 fn files(summary: &Summary, names: &Counterparts) -> BTreeMap<String, Amount> {
     let amount = |file: &FileAccount| Amount {
         time: file.time.as_f64(),
-        count: (file.opened + file.failed + file.calls + file.faults) as f64,
+        // page faults differ from run to run
+        count: (file.opened + file.failed + file.calls) as f64,
         error: 0.0,
     };
     summary.median_run.files.iter().map(|file| (names.of_path(&file.path), amount(file))).collect()
@@ -287,8 +301,20 @@ mod tests {
         assert!(change(100.0, 108.0).is_uncertain() && !change(100.0, 109.0).is_uncertain());
         let gone = Change { after: None, ..change(100.0, 100.0) };
         assert!(!gone.is_uncertain());
+        let sampled = Amount { time: 54.0, count: 1.0, error: 40.0 };
+        assert!(Change { before: None, after: Some(sampled), name: String::new() }.is_uncertain());
         let one = Amount::of_runs(Spread::of_runs(&[5.0]), 1.0, 1);
         assert!(!Change { before: None, after: Some(one), name: String::new() }.is_uncertain());
+    }
+
+    #[test]
+    fn start_ups_are_alike_if_no_kind_differs_in_number_or_for_certain_in_time() {
+        let amount = |time, count| Amount { time, count, error: 4.0 };
+        let alike = |before, after| are_alike(&[(WorkKind::Syscall, before, after)]);
+        assert!(alike(amount(100.0, 30.0), amount(107.0, 30.0)));
+        assert!(!alike(amount(100.0, 30.0), amount(109.0, 30.0)));
+        assert!(!alike(amount(100.0, 30.0), amount(100.0, 31.0)));
+        assert!(alike(Amount::default(), Amount::default()), "none on either side");
     }
 
     #[test]

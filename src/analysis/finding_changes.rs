@@ -1,7 +1,7 @@
 //! The findings of two start-ups, each set against that of the other side: what `trace` would say of each.
 
 use super::counterparts::Counterparts;
-use super::difference::Side;
+use super::difference::{Side, are_alike, kinds};
 use super::findings::{Finding, REST};
 
 /// A finding of either side, and what the same costs on the other.
@@ -53,8 +53,12 @@ pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     };
 
     let mut all: Vec<FindingChange> = Vec::new();
-    let is_certain =
-        |finding: &&Finding, other: &Other| !matches!(other, Other::Same(other) if overlap(finding, other));
+    // then a rule that finds something on one side alone has only passed its limit there
+    let alike = are_alike(&kinds(sides[0].summary, sides[1].summary));
+    let is_certain = |finding: &&Finding, other: &Other| match other {
+        Other::Same(other) => !overlap(finding, other),
+        Other::Unlike | Other::None => !alike,
+    };
     for side in [0, 1] {
         let is_new = |finding: &&Finding| {
             side == 0 || !sides[0].findings.iter().any(|first| key(0, first) == key(1, finding))

@@ -175,23 +175,41 @@ pub(super) fn child_of(name: &str, call: &Call, ended: impl IntoIterator<Item = 
     ended.next().filter(|_| ended.next().is_none())
 }
 
-/// A shell that waits for a signal waits for its child, if the child's end is what ends the wait.
+/// A shell that waits for a signal waits for its child, if the child's end is what ends the wait. The call does not tell which
+/// child it was, so its text gets the name.
 pub(super) fn name_waits_for_children(thread: &mut ThreadAccount, processes: &[ProcessAccount]) {
     let pid = thread.pid;
-    let has_ended = |wake: &&Wake| {
+    let ended = |wake: &Wake| {
         let is_child = |process: &&ProcessAccount| (process.pid, process.parent) == (wake.waker[0], pid);
-        let child = processes.iter().rev().find(is_child);
-        child.and_then(|child| child.end).is_some_and(|end| end <= wake.woken)
+        let child = processes.iter().rev().find(is_child)?;
+        child.end.filter(|end| *end <= wake.woken).map(|_| child)
     };
-    for step in &mut thread.steps {
+
+    let mut call = None;
+    for n in 0..thread.steps.len() {
+        let step = &thread.steps[n];
         let until = step.start + step.elapsed;
+        if matches!(step.what, What::Call { .. }) {
+            call = Some(n);
+        }
+        if step.what != What::Off(Reason::For(Wait::Signal)) {
+            continue;
+        }
         let is_end = |wake: &&Wake| step.start <= wake.woken && wake.woken <= until;
-        if step.what == What::Off(Reason::For(Wait::Signal))
-            && thread.wakes.iter().filter(is_end).any(|wake| has_ended(&wake))
-        {
-            step.what = What::Off(Reason::For(Wait::Child));
+        let Some(child) = thread.wakes.iter().filter(is_end).find_map(ended) else { continue };
+
+        thread.steps[n].what = What::Off(Reason::For(Wait::Child));
+        if let Some(What::Call { text, .. }) = call.map(|call| &mut thread.steps[call].what) {
+            text.push_str(&ended_child(child));
         }
     }
+}
+
+/// `, child 7, sleep`.
+fn ended_child(child: &ProcessAccount) -> String {
+    let name = child.execs.last().map(|exec| exec.path.rsplit('/').next().unwrap_or_default());
+    let name = name.map_or_else(String::new, |name| format!(", {name}"));
+    format!(", child {}{name}", child.pid)
 }
 
 #[cfg(test)]

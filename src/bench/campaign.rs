@@ -400,7 +400,10 @@ impl<'c> State<'c> {
                         self.series[program].stopped_writes = recording.output_writes();
                     }
                     match validity::sample(&recording, accepted) {
-                        Ok(sample) => return Ok(Some((sample, recording))),
+                        Ok(sample) => {
+                            self.series[program].left_behind |= recording.left_behind;
+                            return Ok(Some((sample, recording)));
+                        }
                         Err(reason) => (reason, recording.output.last_errors(LAST_LINES)),
                     }
                 }

@@ -57,6 +57,18 @@ pub fn of_stops(series: &Series) -> Option<Warning> {
     ))
 }
 
+/// What a program leaves behind does not run on after it has exited.
+pub fn of_left_behind(series: &Series) -> Option<Warning> {
+    series.left_behind.then(|| {
+        Warning::serious(
+            "processes that it had started still ran when it exited, and were killed: what they would have done later \
+             is in no figure",
+        )
+        .about(&series.name)
+        .with_help("sh -c 'CMD | cat' waits for those that have its stdout")
+    })
+}
+
 /// A preset contains metrics of hyperfine that firstbyte does not count. A list of metrics says so in their lines.
 pub fn of_metrics(chosen: &Selection) -> Option<Warning> {
     let missing = chosen.metrics.iter().filter(|selected| selected.metric.source == Source::Nowhere);
@@ -96,5 +108,11 @@ mod tests {
         let of = |stopped_writes| of_stops(&Series { stopped_writes, ..Series::default() });
         assert_eq!(of(1), None);
         assert!(of(100_000).unwrap().message.contains("stops at each of 100000 writes"));
+    }
+
+    #[test]
+    fn what_was_killed_at_the_exit_is_named() {
+        let of = |left_behind| of_left_behind(&Series { left_behind, ..Series::default() });
+        assert!(of(false).is_none() && of(true).unwrap().message.contains("were killed"));
     }
 }

@@ -126,6 +126,8 @@ pub struct Series {
     pub counters: Vec<CounterValues>,
     /// How many writes of output stopped it in its last run; 0 under a tracer that does not stop it.
     pub stopped_writes: u64,
+    /// In a run, processes that it had started still ran when it exited, and were killed.
+    pub left_behind: bool,
     /// Events that were lost over all runs.
     pub lost_events: u64,
     /// The output of its runs; `None` if it could not be seen (a null device).

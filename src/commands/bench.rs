@@ -134,10 +134,12 @@ fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warnin
     let metrics = plan_warnings::of_metrics(&plan.metrics);
     let regions = measured.series.iter().filter_map(plan_warnings::of_region);
     let stops = measured.series.iter().filter_map(plan_warnings::of_stops);
+    let left = measured.series.iter().filter_map(plan_warnings::of_left_behind);
     outputs
         .chain(metrics)
         .chain(regions)
         .chain(stops)
+        .chain(left)
         .chain(rights)
         .chain(interference)
         .chain(counters)

@@ -112,8 +112,8 @@ impl<'p> Tracing<'p> {
         costs: Option<ObserverCosts>,
     ) -> Result<TraceAnalysis, TraceError> {
         let name = command.words().join(" ");
-        TraceAnalysis::of(&name, observed, self.used.clone(), self.plan.along, costs)
-            .map_err(TraceError::NothingCounts)
+        let analysis = || TraceAnalysis::of(&name, observed, self.used.clone(), self.plan.along, costs);
+        interrupt::while_nothing_runs(analysis).map_err(TraceError::NothingCounts)
     }
 
     /// Adds what other runs than the traced ones find out.
@@ -151,7 +151,7 @@ impl<'p> Tracing<'p> {
                 (analysis.expected(), analysis.sampling_wish()),
                 &mut *shown,
             )?;
-            analysis.add_samples(sampled);
+            interrupt::while_nothing_runs(|| analysis.add_samples(sampled));
         }
         Ok(())
     }

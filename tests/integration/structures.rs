@@ -225,6 +225,9 @@ fn a_wait_for_a_signal_that_a_child_sends_is_a_wait_for_the_child() {
         let expected = if backend == "bpf" { (1, 1) } else { (0, 0) };
         let found = (count("waiting for a child's exit"), count("waiting for a signal"));
         assert_eq!(found, expected, "{backend}\n{main}");
+        let named =
+            main.lines().filter(|line| line.contains("rt_sigsuspend(") && line.contains(", child ")).count();
+        assert_eq!(named, expected.0, "{backend}: the call names the child\n{main}");
     }
 }
 

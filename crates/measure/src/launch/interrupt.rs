@@ -3,7 +3,7 @@
 
 use crate::clock;
 use crate::units::Nanos;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// What a user or a terminal sends to end a program: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
 const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -11,6 +11,10 @@ const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, lib
 /// How often something is done again because we were stopped meanwhile.
 const AGAIN: u32 = 3;
 
+/// The exit status after an interruption: that of a shell whose command SIGINT ended.
+const INTERRUPTED: libc::c_int = 128 + libc::SIGINT;
+
+static NOTHING_RUNS: AtomicBool = AtomicBool::new(false);
 static INTERRUPTED_BY: AtomicI32 = AtomicI32::new(0);
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
 static CONTINUED: AtomicU64 = AtomicU64::new(0);
@@ -18,7 +22,23 @@ static CONTINUED: AtomicU64 = AtomicU64::new(0);
 extern "C" fn remember(signal: libc::c_int) {
     // ORDERING: a lone flag and a counter that publish nothing else.
     INTERRUPTED_BY.store(signal, Ordering::Relaxed);
-    SIGNALS.fetch_add(1, Ordering::Relaxed);
+    let earlier = SIGNALS.fetch_add(1, Ordering::Relaxed);
+    let wants_results = signal == libc::SIGINT && earlier == 0;
+    if NOTHING_RUNS.load(Ordering::Relaxed) && !wants_results {
+        // SAFETY: async-signal-safe (`signal-safety(7)`).
+        unsafe { libc::_exit(INTERRUPTED) };
+    }
+}
+
+/// Does something that can take long and during which no program runs, no tracer is needed and nothing is half written. A first
+/// Ctrl-C still lets it finish, because it makes the results of what ran before. A second one, and any other signal of
+/// [`catch_signals`], ends this process at once with the status 130.
+pub fn while_nothing_runs<T>(work: impl FnOnce() -> T) -> T {
+    // ORDERING: see `remember`.
+    NOTHING_RUNS.store(true, Ordering::Relaxed);
+    let done = work();
+    NOTHING_RUNS.store(false, Ordering::Relaxed);
+    done
 }
 
 extern "C" fn note_continuation(_: libc::c_int) {
@@ -107,4 +127,39 @@ pub fn interrupted() -> Option<i32> {
 pub fn count() -> u32 {
     // ORDERING: see `remember`.
     SIGNALS.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exit status of a child that gets these signals while it does something; 0: it went on.
+    fn status_after(signals: &[libc::c_int], nothing_runs: bool) -> i32 {
+        // SAFETY: the child uses only system calls and atomics, and leaves by `_exit`.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                catch_signals();
+                let send = || signals.iter().for_each(|signal| assert_eq!(libc::raise(*signal), 0));
+                if nothing_runs {
+                    while_nothing_runs(send);
+                } else {
+                    send();
+                }
+                libc::_exit(0);
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+            assert!(libc::WIFEXITED(status), "{status:#x}");
+            libc::WEXITSTATUS(status)
+        }
+    }
+
+    #[test]
+    fn while_nothing_runs_only_the_first_ctrl_c_is_remembered() {
+        assert_eq!(status_after(&[libc::SIGTERM, libc::SIGINT], false), 0);
+        assert_eq!(status_after(&[libc::SIGINT], true), 0);
+        assert_eq!(status_after(&[libc::SIGINT, libc::SIGINT], true), INTERRUPTED);
+        assert_eq!(status_after(&[libc::SIGTERM], true), INTERRUPTED);
+    }
 }

@@ -7,6 +7,9 @@ use std::collections::BTreeSet;
 /// The maximum number of rounds. Each round kills the children that were created during the last one.
 const GENERATIONS: usize = 32;
 
+/// How many processes are held at a time, each by a descriptor.
+const BATCH: usize = 128;
+
 /// Kills the processes that `now_alive` returns, and those that they create until they are dead: see
 /// [`Family`](super::family::Family). Returns whether a process was killed.
 ///
@@ -20,15 +23,18 @@ pub(super) fn kill_survivors(now_alive: impl Fn() -> BTreeSet<u32>) -> Result<bo
         if alive.is_empty() {
             break;
         }
-        let held = hold(&alive);
-        // A process that exited before we held it may have left its id to another one. It is on the list no longer.
-        lived |= kill(&held, &now_alive())?;
+        let alive: Vec<u32> = alive.into_iter().collect();
+        for some in alive.chunks(BATCH) {
+            let held = hold(some);
+            // A process that exited before we held it may have left its id to another one. It is on the list no longer.
+            lived |= kill(&held, &now_alive())?;
+        }
     }
     Ok(lived)
 }
 
 /// Holds the processes that have these ids now.
-fn hold(processes: &BTreeSet<u32>) -> Vec<(u32, Held)> {
+fn hold(processes: &[u32]) -> Vec<(u32, Held)> {
     processes.iter().filter_map(|pid| Some((*pid, tree::hold(pid.cast_signed())?))).collect()
 }
 

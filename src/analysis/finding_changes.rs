@@ -99,7 +99,7 @@ mod tests {
 
     fn finding(rule: &'static str, subject: &str, cost: u64) -> Finding {
         let text = format!("{rule} {subject} {cost}");
-        Finding { rule, subject: subject.to_owned(), cost: Nanos(cost), interval: None, text }
+        Finding::new(rule, Nanos(cost), text).about(subject)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a reader must know before believing an account: sentences for the text below it.
 
-use super::findings;
+use super::findings::{self, Finding};
 use super::regions;
 use super::summary::Summary;
 use super::trace_analysis::TraceAnalysis;
@@ -21,10 +21,19 @@ pub struct TraceNotes {
     pub notes: Vec<String>,
     /// The total of the run that the findings describe, if it is far from the total that is shown.
     pub findings_of: Option<Nanos>,
-    /// A paragraph each.
-    pub findings: Vec<String>,
+    /// Those within others follow them.
+    pub findings: Vec<FindingText>,
     /// The total without the observer overhead, in nanoseconds.
     pub corrected_total: Option<f64>,
+}
+
+/// A finding in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FindingText {
+    /// `1.`, or a dash for a part of the finding before it.
+    pub mark: String,
+    /// A paragraph.
+    pub text: String,
 }
 
 impl TraceNotes {
@@ -93,9 +102,16 @@ pub fn findings_of(summary: &Summary) -> Option<Nanos> {
     ((described.as_f64() - mean).abs() > NEAR_RATIO * mean).then_some(described)
 }
 
-fn sentences(analysis: &TraceAnalysis) -> Vec<String> {
+/// The findings in words, numbered, with the parts of each below it.
+pub fn sentences(analysis: &TraceAnalysis) -> Vec<FindingText> {
     let total = analysis.summary.explained_total();
-    analysis.findings().iter().map(|finding| finding.sentence(total)).collect()
+    let mut number = 0;
+    let in_words = |finding: &Finding| {
+        number += usize::from(finding.within.is_none());
+        let mark = if finding.within.is_some() { "   -".to_owned() } else { format!("{number}.") };
+        FindingText { mark, text: finding.sentence(total) }
+    };
+    analysis.findings().iter().map(in_words).collect()
 }
 
 /// What a reader of a difference must know of one side.

@@ -86,8 +86,10 @@ impl Invocation {
 
 fn finding(finding: &Finding, analysis: &TraceAnalysis) -> TraceFinding {
     TraceFinding {
-        ns: finding.cost.0,
+        costs_ns: finding.cost.0,
+        saves_ns: finding.saves.map(|saves| saves.0),
         interval_ns: finding.interval.map(|interval| interval.map(|end| end.0)),
+        within: finding.within,
         rule: finding.rule.to_owned(),
         text: finding.sentence(analysis.summary.explained_total()),
     }

@@ -435,16 +435,23 @@ pub struct TraceExec {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceFinding {
-    /// What it costs.
+    /// What the cause takes on the path of the run that is shown, without the observer.
+    #[serde(default, alias = "ns")]
+    pub costs_ns: u64,
+    /// What following the advice would save of that; `null`: nobody knows.
     #[serde(default)]
-    pub ns: u64,
-    /// Half of the runs are between these; for samples, a 95 % interval. `null`: too few runs.
+    pub saves_ns: Option<u64>,
+    /// Half of the runs' costs are between these; for samples, a 95 % interval. `null`: too few runs.
     #[serde(default)]
     pub interval_ns: Option<[u64; 2]>,
+    /// The place, in the list, of the finding of which this one is a part; `null`: of none. Those of none never sum to more
+    /// than the total.
+    #[serde(default)]
+    pub within: Option<usize>,
     /// The name of the rule that found it.
     #[serde(default)]
     pub rule: String,
-    /// The cost, the cause and what to do.
+    /// What it saves and costs, the cause and what to do.
     pub text: String,
 }
 

@@ -3,7 +3,7 @@
 use crate::analysis::Account;
 use crate::analysis::binaries::{FileBinaries, Reach};
 use crate::analysis::findings;
-use crate::analysis::notes::{TraceNotes, findings_of};
+use crate::analysis::notes::{TraceNotes, findings_of, sentences};
 use crate::analysis::runs::ObservedRuns;
 use crate::analysis::trace_analysis::{TraceAnalysis, UsedTracer};
 use crate::analysis::trace_document::Invocation;
@@ -188,7 +188,6 @@ fn notes(
     let method = "Others made these starts. Nothing was run untraced or sampled beside them, so the observer overhead and \
                   the functions of user code are not known.";
     let note = findings::note(&analysis.summary, &analysis.machine());
-    let total = analysis.summary.explained_total();
     let several = (watched.command_lines.len() > 1).then(|| {
         Warning::minor(
             "the runs had several command lines; the phases are those of all, the steps those of one",
@@ -200,7 +199,7 @@ fn notes(
         warnings: several.into_iter().collect(),
         notes: std::iter::once(method.to_owned()).chain(note).collect(),
         findings_of: findings_of(&analysis.summary),
-        findings: analysis.findings().iter().map(|finding| finding.sentence(total)).collect(),
+        findings: sentences(analysis),
         corrected_total: None,
     }
 }

@@ -132,7 +132,7 @@ def findings(found):
     for number, finding in enumerate(found[:SHOWN], 1):
         cost, text = finding['text'].split(': ', 1)
         share = re.search(r'([\d.]+ %)$', cost)
-        rows.append(f'{number}. {ns(finding["ns"])}, {share[1] if share else "?"}: {cut(text, 230 if number == 1 else 110)}')
+        rows.append(f'{number}. {ns(finding["costs_ns"] if "costs_ns" in finding else finding["ns"])}, {share[1] if share else "?"}: {cut(text, 230 if number == 1 else 110)}')
     return '<br>'.join(rows) or 'no finding'
 
 

@@ -69,7 +69,7 @@ def trace(command, words, env, cwd, firstbyte):
     result = json.loads(text)['results'][0]
     median = lambda phase: (result['phases'].get(phase) or {}).get('median')
     return {'status': status, 'took': round(took, 1), 'total_ns': median('total'), 'first_byte_ns': median('first_byte'),
-            'findings': [{key: finding.get(key) for key in ('rule', 'ns', 'text')} for finding in result.get('findings', [])]}
+            'findings': [{key: finding.get(key) for key in ('rule', 'costs_ns', 'saves_ns', 'within', 'text')} for finding in result.get('findings', [])]}
 
 def stat(words, env, cwd):
     """Wall time: mean and deviation of RUNS runs, fewer of a long command; ns."""

@@ -1,5 +1,6 @@
 //! Findings about user code, by its samples.
 
+use super::extent::Extent;
 use super::language_rules::own_functions;
 use super::{Evidence, Finding, loading_rules, noteworthy};
 use crate::analysis::loads::{EXECUTABLE, Load};
@@ -28,7 +29,8 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
         function.frame.place(),
         lines(function)
     );
-    Some(Finding::new("hottest-function", Nanos(0), text).about(name).sampled(function.self_time))
+    let extent = Extent::of_user_code(run.account, |_| true).part(Nanos::rounded(function.self_time.time));
+    Some(Finding::new("hottest-function", Nanos(0), text).about(name).sampled(function.self_time).on(extent))
 }
 
 /// The line that has most of the function's time, where that is known.
@@ -102,12 +104,13 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     }
 
     let name = program.frame.file();
+    let extent = Extent::of_program(run.account, name, cost);
     if let Some((longest, functions)) = own_functions(nodes, root) {
         let text = format!(
             "The program's own code: `{name}` computes {cost}, by samples with all that it calls: {functions}. \
              `--export-folded` shows all functions."
         );
-        return Some(Finding::new("user-code", cost, text).about(&longest));
+        return Some(Finding::new("user-code", cost, text).about(&longest).on(extent));
     }
 
     let parts = parts(nodes, root);
@@ -131,7 +134,7 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
         (Some((part, _)), Some((native, _))) if part == INTERPRETED => native,
         (part, _) => part.map_or(name, |(part, _)| part.as_str()),
     };
-    Some(Finding::new("user-code", cost, text).about(mostly))
+    Some(Finding::new("user-code", cost, text).about(mostly).on(extent))
 }
 
 /// Says which file's code takes at least a quarter of the time, but has no names.
@@ -234,12 +237,45 @@ pub(super) fn garbage_collection(run: &Evidence) -> Option<Finding> {
         .iter()
         .filter(collects)
         .max_by(|a, b| a.total.time.total_cmp(&b.total.time))?;
+    let name = function.frame.function.as_deref().unwrap_or_default();
+    let collected = format!("Garbage collection (`{name}` and what it calls, by samples)");
+    let extent = Extent::of_user_code(run.account, |_| true).part(Nanos::rounded(function.total.time));
+    let finding =
+        |text| Finding::new("garbage-collection", Nanos(0), text).sampled(function.total).on(extent);
+    if !is_python(&function.frame.module) {
+        let text = format!(
+            "{collected}. Nothing that starts up is garbage: a larger first heap is collected later."
+        );
+        return Some(finding(text));
+    }
+
+    let exit = Nanos::rounded(below(&run.user_code?.divided.nodes, name, &FINALIZING));
+    let at_exit = if exit == Nanos(0) { String::new() } else { format!(", {exit} of it while Python ends") };
     let text = format!(
-        "Garbage collection (`{}` and what it calls, by samples). Nothing that starts up is garbage: `gc.disable()` or \
-         `gc.freeze()` in Python, a larger first heap elsewhere.",
-        function.frame.function.as_deref().unwrap_or_default()
+        "{collected}{at_exit}. Nothing that starts up is garbage: `gc.disable()` before the imports and `gc.freeze()` \
+         after them spare all of it; `gc.disable()` alone leaves the collections at the end, which `os._exit()` skips."
     );
-    Some(Finding::new("garbage-collection", Nanos(0), text).sampled(function.total))
+    Some(finding(text).saving_all())
+}
+
+fn is_python(module: &str) -> bool {
+    let file = module.rsplit('/').next().unwrap_or_default();
+    file.starts_with("python") || file.starts_with("libpython")
+}
+
+/// Functions in which Python ends.
+const FINALIZING: [&str; 4] = ["Py_FinalizeEx", "Py_RunMain.cold", "finalize_modules", "_PyGC_CollectNoFail"];
+
+/// The time of a function, with all that it calls, where one of these functions calls it.
+fn below(nodes: &[Node], function: &str, callers: &[&str]) -> f64 {
+    let name = |index: usize| nodes[index].frame.function.as_deref();
+    let above = |index: usize| std::iter::successors(nodes[index].caller, |caller| nodes[*caller].caller);
+    let outermost = |index: &usize| {
+        name(*index) == Some(function)
+            && above(*index).all(|caller| name(caller) != Some(function))
+            && above(*index).any(|caller| name(caller).is_some_and(|name| callers.contains(&name)))
+    };
+    (0..nodes.len()).filter(outermost).map(|index| nodes[index].time).sum()
 }
 
 /// Code that the programs generate while they run. Files contain the interpreters of most languages, but not that of Java.
@@ -257,5 +293,6 @@ pub(super) fn generated_code(run: &Evidence) -> Option<Finding> {
         "Code that is generated while the program runs, as by a just-in-time compiler, takes this long, by samples. It is \
          generated again at every start."
     };
-    Some(Finding::new("generated-code", Nanos(0), text.to_owned()).sampled(module.self_time))
+    let extent = Extent::of_user_code(run.account, |_| true).part(Nanos::rounded(module.self_time.time));
+    Some(Finding::new("generated-code", Nanos(0), text.to_owned()).sampled(module.self_time).on(extent))
 }

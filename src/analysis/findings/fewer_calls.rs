@@ -1,5 +1,9 @@
 //! What saves a system call that is made many times. From the calls' pages in section 2 of the manual, and mallopt(3).
 
+use crate::analysis::{Step, What};
+use firstbyte_measure::arch::CallFacts;
+use std::collections::BTreeSet;
+
 /// The advice for each call, a sentence. Where nothing is known that replaces it, there is none.
 const ADVICE: &[(&[&str], &str)] = &[
     (&["close"], "`close_range` closes all descriptors of a range in one call."),
@@ -45,15 +49,75 @@ const ADVICE: &[(&[&str], &str)] = &[
     (&["rt_sigprocmask"], "`_setjmp` saves no signal mask, unlike `sigsetjmp` with 1, and needs no call."),
 ];
 
-/// What saves calls with this name.
-pub(super) fn advice(name: &str) -> Option<&'static str> {
+/// What replaces these calls of one name, and which part of them it saves, if that is known; `None`: nothing
+/// is known that replaces them.
+pub(super) fn saved(name: &str, calls: &[&Step]) -> Option<(&'static str, Option<f64>)> {
+    let advice = advice(name)?;
+    let count = calls.len().max(1) as f64;
+    let part = match Kind::of(name) {
+        Kind::Once => 1.0 - 1.0 / count,
+        Kind::Buffer => 1.0 - (bytes(calls) / BUFFER).ceil().max(1.0) / count,
+        Kind::Path => 1.0 - paths(calls) as f64 / count,
+        Kind::Unknown => return Some((advice, None)),
+    };
+    // where each call is about another file, asking once saves nothing
+    (part >= LEAST).then_some((advice, Some(part)))
+}
+
+/// A call with a buffer of this size is as cheap for each byte as any, in bytes.
+const BUFFER: f64 = 65_536.0;
+
+/// Advice that saves a smaller part of the calls is none.
+const LEAST: f64 = 0.2;
+
+/// On what it depends how many calls are left.
+enum Kind {
+    /// One call does what all of them do.
+    Once,
+    Buffer,
+    /// One call for each path.
+    Path,
+    Unknown,
+}
+
+impl Kind {
+    fn of(name: &str) -> Kind {
+        match CallFacts::of(name) {
+            _ if matches!(name, "close" | "lseek" | "_llseek" | "fsync" | "fdatasync" | "rt_sigprocmask") => {
+                Kind::Once
+            }
+            _ if name.starts_with("get") => Kind::Once,
+            Some(call) if call.reads() || call.writes() => Kind::Buffer,
+            Some(call) if call.looks_up() || call.opens() => Kind::Path,
+            _ => Kind::Unknown,
+        }
+    }
+}
+
+/// What the calls returned, in all.
+fn bytes(calls: &[&Step]) -> f64 {
+    let of_call = |step: &&Step| match &step.what {
+        What::Call { text, .. } => text.rsplit(" = ").next().and_then(|result| result.parse::<u64>().ok()),
+        _ => None,
+    };
+    calls.iter().filter_map(of_call).sum::<u64>() as f64
+}
+
+fn paths(calls: &[&Step]) -> usize {
+    let path = |step: &&Step| match &step.what {
+        What::Call { file: Some(file), .. } => Some(file.to_string()),
+        _ => None,
+    };
+    calls.iter().filter_map(path).collect::<BTreeSet<String>>().len()
+}
+
+fn advice(name: &str) -> Option<&'static str> {
     ADVICE.iter().find(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstbyte_measure::arch::CallFacts;
 
     #[test]
     fn each_call_is_known_and_has_one_advice_that_is_a_sentence() {

@@ -1,12 +1,14 @@
 //! Findings about files and programs that a start-up brings in.
 
+use super::extent::{Extent, Processes};
 use super::{Evidence, Finding, noteworthy};
 use crate::analysis::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_code, is_module};
 use crate::analysis::profile::{Estimate, Function};
 use crate::analysis::runs::AskedRuntime;
+use crate::analysis::{Account, Step, What};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A load that is nearly everything, such as the script itself, explains nothing.
 const NEARLY_ALL: f64 = 0.98;
@@ -55,10 +57,12 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let read = Finding::new("slow-file", load.total, text).about(path);
     let sampled = variables.iter().filter_map(|variable| reader(run, variable));
     let sampled = sampled.max_by_key(|time| Nanos::rounded(time.time));
-    Some(match sampled.filter(|time| Nanos::rounded(time.time) > read.cost) {
-        Some(time) => read.sampled(time),
+    let read = match sampled.filter(|time| Nanos::rounded(time.time) > read.cost) {
+        Some(time) => read.sampled(time).saving(Nanos::rounded(time.time)),
         None => read,
-    })
+    };
+    let extent = Extent::of_files(run.account, [(path, read.cost)]);
+    Some(read.on(extent))
 }
 
 /// How long the program waits, while it works on a file, for the programs that it starts.
@@ -126,24 +130,79 @@ struct Started<'l> {
     nested: BTreeMap<&'l str, Nanos>,
 }
 
-/// The programs that the program starts, by name.
+/// The programs that the program starts, by name, with the processes that are created for them.
 pub(super) fn programs(run: &Evidence) -> Option<Finding> {
     let programs = started(run.loads);
-    let cost: Nanos = programs.values().map(|program| program.total).sum();
-    let count: usize = programs.values().map(|program| program.count).sum();
+    let forks = Forks::of(run.account);
+    let executed: Nanos = programs.values().map(|program| program.total).sum();
+    let (cost, count) =
+        (executed + forks.time, programs.values().map(|program| program.count).sum::<usize>());
     if !noteworthy(cost, run.account, 5) {
         return None;
     }
+
     let mut programs: Vec<(&str, Started)> = programs.into_iter().collect();
     programs.sort_by_key(|(_, program)| Reverse(program.total));
     let shown = |(name, program): &(&str, Started)| program.shown(name) + &place(run, name);
-    let longest: Vec<String> = programs.iter().take(4).map(shown).collect();
+    let mut longest: Vec<String> = programs.iter().take(4).map(shown).collect();
+    if forks.time.0 * 10 >= cost.0 {
+        longest.push(forks.shown());
+    }
+    let what = match count {
+        0 => "processes that do the program's own work".to_owned(),
+        1 => "1 program that it starts".to_owned(),
+        count => format!("{count} programs that it starts"),
+    };
     let text = format!(
-        "It waits for {} that it starts: {}. Starting fewer of them saves an exec and a start-up each.",
-        if count == 1 { "1 program".to_owned() } else { format!("{count} programs") },
+        "It waits for {what}: {}. Each one that is not started saves a fork, an exec and a start-up.",
         longest.join(", ")
     );
-    Some(Finding::new("programs", cost, text))
+    let root = run.account.root;
+    let extent =
+        Extent::between(run.account, [Nanos(0), Nanos(u64::MAX)], |pid| pid != root).and(&forks.extent);
+    Some(Finding::new("programs", cost, text).saving_all().on(extent))
+}
+
+/// What it takes to create processes: the calls, and what the new processes do before they execute a program, if ever.
+struct Forks {
+    count: usize,
+    time: Nanos,
+    extent: Extent,
+}
+
+impl Forks {
+    fn of(account: &Account) -> Forks {
+        let (processes, executions) = (Processes::of(account), account.executions());
+        let mut children = BTreeSet::new();
+        let mut is_of_fork = |step: &&Step| {
+            let pid = processes.at(step.start);
+            if pid == account.root {
+                return creates_process(&step.what);
+            }
+            let is_copy = match (executions.at(pid, step.start), executions.at(account.root, step.start)) {
+                (Some(own), Some(of_root)) => std::ptr::eq(own, of_root),
+                _ => false,
+            };
+            if is_copy {
+                children.insert(pid);
+            }
+            is_copy
+        };
+        let extent = Extent::of(account.steps.iter().filter(|step| is_of_fork(step)));
+        Forks { count: children.len(), time: extent.total(), extent }
+    }
+
+    fn shown(&self) -> String {
+        let processes =
+            if self.count == 1 { "1 process".to_owned() } else { format!("{} processes", self.count) };
+        format!("creating {processes} and their work before an exec {}", self.time)
+    }
+}
+
+fn creates_process(what: &What) -> bool {
+    let What::Call { name, text, .. } = what else { return false };
+    matches!(&**name, "fork" | "vfork")
+        || matches!(&**name, "clone" | "clone3") && !text.contains("CLONE_THREAD")
 }
 
 /// The line of a shell's file that starts a program, by the shell's own report: `, from plug.zsh:3`.
@@ -244,7 +303,8 @@ pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
          PYTHONDONTWRITEBYTECODE is set or the folder cannot be written.",
         sources.len()
     );
-    Some(Finding::new("uncompiled-python", cost, text))
+    let extent = Extent::of_files(run.account, sources.iter().map(|load| (load.path(), load.self_time)));
+    Some(Finding::new("uncompiled-python", cost, text).saving_all().on(extent))
 }
 
 /// Variables that make programs load files, and the programs.
@@ -270,7 +330,8 @@ pub(super) fn preloaded(run: &Evidence) -> Option<Finding> {
         names.dedup();
         let text =
             format!("`{name}` makes {programs} load {}. Unset it where it is not needed.", names.join(", "));
-        (!loads.is_empty()).then(|| Finding::new("preloaded", cost, text).about(name))
+        let extent = Extent::of_files(run.account, loads.iter().map(|load| (load.path(), load.total)));
+        (!loads.is_empty()).then(|| Finding::new("preloaded", cost, text).about(name).saving_all().on(extent))
     };
     LOADING.into_iter().filter_map(finding).max_by_key(|finding| finding.cost)
 }

@@ -1,5 +1,6 @@
 //! Findings about the files of a program and about its first instructions.
 
+use super::extent::Extent;
 use super::{Cpuid, Finding, MachineFacts, TRAP, cost, noteworthy, role};
 use crate::analysis::{Account, Region, Role, Step, What};
 use firstbyte_measure::arch::CallFacts;
@@ -30,12 +31,37 @@ pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
     let searching =
         if by_loader * 2 > steps.len() { "most of them for libraries" } else { "in all processes" };
     let most = if times > 1 { format!(", most often of `{name}`, {times} times") } else { String::new() };
-    let text = format!(
-        "{} lookups of files that do not exist failed ({searching}){most}. Put the folder that has the files first in the \
-         search path.",
-        steps.len()
+    let (advice, saves) = first_folder(account, &steps);
+    let text =
+        format!("{} lookups of files that do not exist failed ({searching}){most}. {advice}", steps.len());
+    let finding = Finding::new("failed-searches", cost, text).on(Extent::of(steps));
+    Some(match saves {
+        Some(saves) => finding.saving(saves),
+        None => finding,
+    })
+}
+
+/// What to put first in a search path, and what that saves; `None`: no folder has what is looked for.
+fn first_folder(account: &Account, failed: &[&Step]) -> (String, Option<Nanos>) {
+    let mut folders: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    for search in &account.searches {
+        if let (Some(found), Some(first)) = (&search.found, search.folders.first()) {
+            let entry = folders.entry(found).or_insert((0, first));
+            entry.0 += search.misses;
+        }
+    }
+    let Some((found, (misses, before))) = folders.iter().max_by_key(|(_, (misses, _))| *misses) else {
+        return ("No folder has these files: look for them only where they can be.".to_owned(), None);
+    };
+    let all: u64 = folders.values().map(|(misses, _)| misses).sum();
+    let of_all = |part: u64| {
+        let time = cost(failed.iter().copied()).0;
+        Nanos(time * part.min(failed.len() as u64) / failed.len().max(1) as u64)
+    };
+    let advice = format!(
+        "`{found}` has what {misses} of them look for elsewhere: put it before `{before}` in the search path."
     );
-    Some(Finding::new("failed-searches", cost, text))
+    (advice, Some(of_all(all)))
 }
 
 /// Whether a failed call failed because the file does not exist. `readlink` of a file that is no link fails, too.
@@ -73,7 +99,12 @@ pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
         "`{name}` has {} % of the page faults on the critical path ({count} of {all}). They alone take this long.",
         count * 100 / all
     );
-    Some(Finding::new("heavy-library", cost, text))
+    let is_of_it = |step: &&Step| match &step.what {
+        What::Fault(fault) => fault.region.file().is_some_and(|path| path.rsplit('/').next() == Some(name)),
+        _ => false,
+    };
+    let extent = Extent::of(account.steps.iter().filter(is_of_it));
+    Some(Finding::new("heavy-library", cost, text).on(extent))
 }
 
 /// Memory without a file that is touched for the first time.
@@ -91,7 +122,7 @@ pub(super) fn new_memory(account: &Account) -> Option<Finding> {
          or copies it after a fork. A program that touches less memory, or uses the same again, takes fewer.",
         faults.len()
     );
-    noteworthy(cost, account, 10).then(|| Finding::new("new-memory", cost, text))
+    noteworthy(cost, account, 10).then(|| Finding::new("new-memory", cost, text).on(Extent::of(faults)))
 }
 
 /// Fewer CPUID instructions give no finding.
@@ -112,6 +143,7 @@ pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) ->
         return None; // there is not enough time for them in this run; `unplaced` says so
     }
 
+    let extent = Extent::of(code.clone().map(|(_, step)| step)).part(cost);
     let (index, longest) = code.max_by_key(|(_, step)| step.self_time)?;
     let neighbour = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.what.title());
     let before = neighbour(index.checked_sub(1)).unwrap_or_default();
@@ -125,7 +157,7 @@ pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) ->
          its string functions.",
         longest.self_time
     );
-    Some(Finding::new("cpuid", cost, text))
+    Some(Finding::new("cpuid", cost, text).on(extent))
 }
 
 /// The CPUID instructions that trap, and their cost together, if they are enough for a finding.

@@ -3,9 +3,12 @@
 //! A rule looks at the steps of the run whose total is the median, at what it loaded and at the sampled functions. It gives
 //! a finding only if they show the cost. The same rule in the other runs says how much the cost varies.
 
+mod arrangement;
 mod code_rules;
+mod extent;
 mod fewer_calls;
 mod file_rules;
+mod initialiser_rules;
 mod language_rules;
 mod linking_rules;
 mod loading_rules;
@@ -21,6 +24,7 @@ use super::taken::is_taken;
 use super::user_code::UserCode;
 use crate::analysis::{Account, Role, Step, Summary, What};
 use crate::stats::quantile::{quantile, sorted};
+use extent::Extent;
 pub use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::units::Nanos;
@@ -31,29 +35,65 @@ const MAX_FINDINGS: usize = 7;
 /// Fewer runs have no interval.
 const MIN_RUNS: usize = 4;
 
-/// Something that a start-up spends time on, and its cost.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Something that a start-up spends time on, what it costs, and what can be saved of that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finding {
     /// The name of the rule.
     pub rule: &'static str,
     /// What the rule found, where it can find different things in different runs.
     pub subject: String,
-    /// The median share of the runs that have the finding, as a part of the run that is shown; without an interval, the cost
-    /// in that run.
+    /// What the cause takes on the path of the run that is shown, without the observer.
     pub cost: Nanos,
-    /// Half of the runs' shares are between these; for samples, a 95 % interval.
+    /// What following the advice would save of it; `None`: that is not known.
+    pub saves: Option<Nanos>,
+    /// Half of the runs' shares are between these, as parts of the run that is shown; for samples, a 95 % interval.
     pub interval: Option<[Nanos; 2]>,
     /// The cause and what to do, in one or two sentences.
     pub text: String,
+    /// The place of the finding of which this one is a part.
+    pub within: Option<usize>,
+    /// Which part of the path it is about.
+    extent: Extent,
 }
 
 impl Finding {
-    fn new(rule: &'static str, cost: Nanos, text: String) -> Finding {
-        Finding { rule, subject: String::new(), cost, interval: None, text }
+    pub(super) fn new(rule: &'static str, cost: Nanos, text: String) -> Finding {
+        Finding { rule, cost, text, ..Finding::default() }
     }
 
-    fn about(self, subject: &str) -> Finding {
+    /// The steps of the path that it is about.
+    fn on(self, extent: Extent) -> Finding {
+        Finding { extent, ..self }
+    }
+
+    /// What following its advice saves. That is never more than the cause costs.
+    fn saving(self, saves: Nanos) -> Finding {
+        Finding { saves: Some(saves.min(self.cost)), ..self }
+    }
+
+    /// Following its advice saves all that the cause costs.
+    fn saving_all(self) -> Finding {
+        Finding { saves: Some(self.cost), ..self }
+    }
+
+    pub(super) fn about(self, subject: &str) -> Finding {
         Finding { subject: subject.to_owned(), ..self }
+    }
+
+    /// If it is not known which part of the path it is about, the same part of each step.
+    fn placed(self, account: &Account) -> Finding {
+        if self.extent.total() > Nanos(0) {
+            return self;
+        }
+        let extent = Extent::of(&account.steps).without(&Extent::taken_by_others(account)).part(self.cost);
+        self.on(extent)
+    }
+
+    /// Without the time in which other programs had the processor.
+    fn undisturbed(self, taken: &Extent) -> Finding {
+        let less = |time: Nanos| Nanos(time.0.saturating_sub(self.extent.shared(taken).0));
+        let (cost, saves) = (less(self.cost), self.saves.map(less));
+        Finding { cost, saves, extent: self.extent.without(taken), ..self }
     }
 
     /// With a cost by samples, and its interval.
@@ -62,13 +102,24 @@ impl Finding {
         Finding { cost: Nanos::rounded(time.time), interval: Some(interval), ..self }
     }
 
-    /// The cost, its interval and its part of the total before the text.
+    /// What it saves and costs, the interval and its part of the total before the text.
     pub fn sentence(&self, total: Nanos) -> String {
-        let percent = 100.0 * self.cost.as_f64() / total.as_f64().max(1.0);
-        let interval = self.interval.map_or(String::new(), |[low, high]| format!(" ({low} to {high})"));
+        let range = self.interval.map(|[low, high]| format!("{low} to {high}"));
+        let in_brackets = |parts: [Option<String>; 2]| {
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+        };
+        let (figure, figures) = match self.saves {
+            None => (self.cost, format!("{}{}", self.cost, in_brackets([None, range]))),
+            Some(saves) => {
+                let of = (saves < self.cost).then(|| format!("of {}", self.cost));
+                (saves, format!("saves about {saves}{}", in_brackets([of, range])))
+            }
+        };
+        let percent = 100.0 * figure.as_f64() / total.as_f64().max(1.0);
         // one of less than a per cent is given if others had the processor for most of the time
         let percent = if percent < 0.5 { "under 1".to_owned() } else { format!("{percent:.0}") };
-        format!("{}{interval}, {percent} %: {}", self.cost, self.text)
+        format!("{figures}, {percent} %: {}", self.text)
     }
 }
 
@@ -81,7 +132,6 @@ pub(super) struct Evidence<'e> {
     linked: &'e [LinkedFile],
     environment: &'e KnownEnvironment,
     user_code: Option<&'e UserCode>,
-    report_walls: Option<[Nanos; 2]>,
 }
 
 /// The facts about the machine that the rules need.
@@ -98,7 +148,7 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 27] = [
+const RULES: [Rule; 28] = [
     linking_rules::dynamic_linking,
     linking_rules::bind_now,
     linking_rules::unused_libraries,
@@ -115,6 +165,7 @@ const RULES: [Rule; 27] = [
     runtime_rules::site_customization,
     module_rules::modules,
     runtime_rules::java_classes,
+    initialiser_rules::initialisers,
     code_rules::user_code,
     code_rules::hottest_function,
     code_rules::garbage_collection,
@@ -135,60 +186,86 @@ const SAYS_MORE: u64 = 60;
 /// Rules that explain user code by the modules that were loaded meanwhile. They explain the same time, and so may `slow-file`.
 const MODULES: &[&str] = &["reported", "modules"];
 /// The others. Those of one line explain the same time.
-const EXPLAIN_USER_CODE: [&[&str]; 3] = [&["java-classes"], &["generated-code"], &["dynamic-linking"]];
+const EXPLAIN_USER_CODE: [&[&str]; 4] =
+    [&["java-classes"], &["generated-code"], &["dynamic-linking"], &["initialisers"]];
 
-/// The findings, the most expensive first.
+/// The findings, those that save the most first. Each is followed by those within it.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
+    let run = &summary.median_run;
     let mut all = every(summary, machine);
-    all.retain(|finding| noteworthy(finding.cost, &summary.median_run, 1));
-    remove_said_better(&mut all, &summary.loads, running(&summary.median_run));
-    all.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
-    causes_first(&mut all);
-    why_before_when(&mut all);
-    all.truncate(MAX_FINDINGS);
-    all
+    all.retain(|finding| noteworthy(finding.cost, run, 1));
+    remove_said_better(&mut all, &summary.loads, running(run));
+    leave_the_rest(&mut all, run);
+    arrangement::arranged(all, run.total, MAX_FINDINGS)
 }
 
 /// What every rule finds: also what costs too little to be given, and what others say better.
 pub fn every(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
+    let loads = of_run_shown(summary);
     let evidence = Evidence {
         account: &summary.median_run,
         machine,
-        loads: &summary.loads,
+        loads: &loads,
         commands: &summary.commands,
         linked: &summary.linked,
         environment: &summary.environment,
         user_code: summary.user_code.as_ref(),
-        report_walls: summary.report_walls,
     };
-    RULES.iter().filter_map(|rule| found(*rule, &evidence, summary)).collect()
+    let of_others = |account: &Account| Extent::taken_by_others(account);
+    let taken = Taken {
+        shown: of_others(&summary.median_run),
+        others: summary.others.iter().map(|(account, _)| of_others(account)).collect(),
+    };
+    RULES.iter().filter_map(|rule| found(*rule, &evidence, summary, &taken)).collect()
+}
+
+/// What other programs took of the run that is shown, and of the other runs.
+struct Taken {
+    shown: Extent,
+    others: Vec<Extent>,
+}
+
+/// The loads in the run that is shown. What runtimes report is of another run: if that one took longer, as it does on a busy
+/// machine and where reporting takes long, so did its loads.
+fn of_run_shown(summary: &Summary) -> Vec<Load> {
+    let longer = summary.report_walls.map_or(1.0, |[with, _]| {
+        let shown = summary.median_run.wall.0.saturating_sub(taken(&summary.median_run).0);
+        (Nanos(shown).as_f64() / with.as_f64().max(1.0)).min(1.0)
+    });
+    let scaled = |time: Nanos| Nanos::rounded(time.as_f64() * longer);
+    let shown = |load: &Load| {
+        let [self_time, total] =
+            [load.self_time, load.total].map(|time| if load.is_file() { time } else { scaled(time) });
+        Load { self_time, total, ..load.clone() }
+    };
+    summary.loads.iter().map(shown).collect()
 }
 
 /// The rule whose finding is what the others leave of its time.
 pub(super) const REST: &str = "user-code";
 
-/// Rules, and those whose time they lengthen.
-const CAUSES: [(&str, &str); 2] = [("uncompiled-python", "reported"), ("programs", "reported")];
+/// The rule that says when a program works, and not why: it has what other findings leave.
+const WHEN: &str = "after-first-byte";
 
-/// A cause that has at least half of what it lengthens stands before it.
-fn causes_first(all: &mut Vec<Finding>) {
-    let index = |all: &[Finding], rule| all.iter().position(|finding| finding.rule == rule);
-    for (cause, lengthened) in CAUSES {
-        let (Some(cause), Some(lengthened)) = (index(all, cause), index(all, lengthened)) else { continue };
-        if lengthened < cause && all[cause].cost.0 * 2 >= all[lengthened].cost.0 {
-            let cause = all.remove(cause);
-            all.insert(lengthened, cause);
+/// Takes from the rules that have the rest of the time what the others explain.
+fn leave_the_rest(all: &mut Vec<Finding>, run: &Account) {
+    for (rule, kept) in
+        [(REST, &[WHEN, "hottest-function", "garbage-collection", "generated-code"][..]), (WHEN, &[])]
+    {
+        let others = all.iter().filter(|finding| finding.rule != rule && !kept.contains(&finding.rule));
+        let explained = others.fold(Extent::default(), |sum, finding| sum.plus(&finding.extent));
+        for finding in all.iter_mut().filter(|finding| finding.rule == rule) {
+            finding.extent = std::mem::take(&mut finding.extent).without(&explained).part(finding.cost);
         }
     }
-}
-
-/// `after-first-byte` says when the work is done, and not why. What has at least half of its time stands before it.
-fn why_before_when(all: &mut Vec<Finding>) {
-    let Some(when) = all.iter().position(|finding| finding.rule == "after-first-byte") else { return };
-    let when = all.remove(when);
-    let says_why = |finding: &Finding| finding.cost.0 * 2 >= when.cost.0;
-    let index = all.iter().position(|finding| !says_why(finding)).unwrap_or(all.len());
-    all.insert(index, when);
+    for finding in all.iter_mut().filter(|finding| finding.rule == WHEN) {
+        let left = finding.extent.total();
+        if left < finding.cost {
+            finding.text += " Other findings explain the rest of this time.";
+            (finding.cost, finding.interval) = (left, None);
+        }
+    }
+    all.retain(|finding| finding.rule != WHEN || noteworthy(finding.cost, run, 10));
 }
 
 /// Removes findings of which others explain most. `running` is the part of the time in which no other thread had the
@@ -219,37 +296,33 @@ fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load], running: f64) {
 }
 
 /// The finding of a rule in the run that is shown, with the interval over all runs.
-fn found(rule: Rule, evidence: &Evidence, summary: &Summary) -> Option<Finding> {
-    let finding = rule(evidence)?;
+fn found(rule: Rule, evidence: &Evidence, summary: &Summary, taken: &Taken) -> Option<Finding> {
+    let finding = rule(evidence)?.placed(evidence.account).undisturbed(&taken.shown);
     // what a runtime reports is from another run, which may take longer
-    let finding = Finding { cost: finding.cost.min(evidence.account.total), ..finding };
+    let cost = finding.cost.min(evidence.account.total);
+    let finding = Finding { cost, saves: finding.saves.map(|saves| saves.min(cost)), ..finding };
     if finding.interval.is_some() || summary.others.len() + 1 < MIN_RUNS {
         return Some(finding);
     }
-    let of_run = |(account, loads): &(Account, Vec<Load>)| {
-        let similar = rule(&Evidence { account, loads, ..*evidence });
-        similar
-            .filter(|similar| similar.subject == finding.subject)
-            .map(|similar| share(similar.cost, account))
+    let of_run = |((account, loads), taken): (&(Account, Vec<Load>), &Extent)| {
+        let similar = rule(&Evidence { account, loads, ..*evidence })?.undisturbed(taken);
+        (similar.subject == finding.subject).then(|| share(similar.cost, account, taken))
     };
-    let others = summary.others.iter().filter_map(of_run);
-    let shares = sorted(&others.chain([share(finding.cost, evidence.account)]).collect::<Vec<f64>>())?;
+    let others = summary.others.iter().zip(&taken.others).filter_map(of_run);
+    let own = share(finding.cost, evidence.account, &taken.shown);
+    let shares = sorted(&others.chain([own]).collect::<Vec<f64>>())?;
     // A rule that is silent in many runs has no range of costs, and a figure that is the same for all runs none either.
     let in_most = 4 * shares.len() > 3 * summary.others.len() && shares.len() >= MIN_RUNS;
-    let total = evidence.account.total.as_f64();
-    let [low, median, high] =
-        [0.25, 0.5, 0.75].map(|p| Nanos::rounded(total * quantile(&shares, p).unwrap_or_default()));
-    if !in_most || low == high {
-        return Some(finding);
-    }
-    // the run that is shown has the median total, and not the median of each share
-    Some(Finding { cost: median, interval: Some([low, high]), ..finding })
+    let total = evidence.account.total.as_f64() - taken.shown.total().as_f64();
+    let [low, high] = [0.25, 0.75].map(|p| Nanos::rounded(total * quantile(&shares, p).unwrap_or_default()));
+    let interval = (in_most && low < high).then_some([low, high]);
+    Some(Finding { interval, ..finding })
 }
 
-/// The part of a run's total. The runs can differ by more than a finding costs: the cost in a slow run can be more than the
-/// total of the run that is shown, but the share cannot.
-fn share(cost: Nanos, account: &Account) -> f64 {
-    cost.as_f64() / account.total.as_f64().max(1.0)
+/// The part of a run's total, without what other programs took. The runs can differ by more than a finding costs: the cost in a
+/// slow run can be more than the total of the run that is shown, but the share cannot.
+fn share(cost: Nanos, account: &Account, taken: &Extent) -> f64 {
+    cost.as_f64() / (account.total.as_f64() - taken.total().as_f64()).max(1.0)
 }
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.

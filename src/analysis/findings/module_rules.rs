@@ -1,5 +1,6 @@
 //! A finding about modules of interpreted languages, by the files that are read.
 
+use super::extent::Extent;
 use super::{Evidence, Finding, noteworthy};
 use crate::analysis::loads::{EXECUTABLE, FILE, Load, is_module};
 use crate::analysis::{Step, What};
@@ -63,7 +64,8 @@ pub(super) fn modules(run: &Evidence) -> Option<Finding> {
         modules.len(),
         longest.join(", ")
     );
-    Some(Finding::new("modules", cost, text))
+    let extent = Extent::of_files(run.account, modules.iter().map(|load| (load.path(), load.self_time)));
+    Some(Finding::new("modules", cost, text).saving_all().on(extent))
 }
 
 /// Whether more than one thread of a process opened these modules. While one thread works on its module, another one may

@@ -1,5 +1,6 @@
 //! Findings about processes and about the machine.
 
+use super::extent::Extent;
 use super::{Finding, cost, fewer_calls, noteworthy, role};
 use crate::analysis::attribution::shares;
 use crate::analysis::critical_path::piece_steps;
@@ -19,19 +20,20 @@ pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
     }
 
     let names: Vec<&str> = before.iter().map(|exec| &*exec.path).collect();
-    let (cost, others) = until(account, last.start);
-    let also = match others {
+    let (own, others) = until(account, last.start);
+    let of_it = match others {
         Nanos(0) => String::new(),
-        time => format!(" The programs that they start meanwhile take {time} more."),
+        time => format!(", {time} of it in the programs that they start meanwhile"),
     };
     let text = format!(
-        "`{}` is executed behind {} ({}), which take this long themselves.{also} If these only find it, calling it directly \
-         saves that time.",
+        "`{}` is executed behind {} ({}), which take this long{of_it}. If these only find it, calling it directly saves that \
+         time.",
         last.path,
         if before.len() == 1 { "1 other exec".to_owned() } else { format!("{} other execs", before.len()) },
         names.join(", ")
     );
-    Some(Finding::new("exec-chain", cost, text))
+    let extent = Extent::between(account, [Nanos(0), last.start], |_| true);
+    Some(Finding::new("exec-chain", own + others, text).saving_all().on(extent))
 }
 
 /// How long the tracee itself worked before an instant, and how long others did for which it waited.
@@ -64,7 +66,7 @@ pub(super) fn from_disk(account: &Account) -> Option<Finding> {
         count => format!("{count} page faults were major: their pages were"),
     };
     let text = format!("{faults} read from disk. A second run finds them in the page cache.");
-    Some(Finding::new("from-disk", cost, text))
+    Some(Finding::new("from-disk", cost, text).on(Extent::of(steps)))
 }
 
 /// A timer that the program set for itself.
@@ -80,7 +82,7 @@ pub(super) fn sleep(account: &Account) -> Option<Finding> {
         "The program sleeps {} on the critical path. Nothing works meanwhile: wait for the event instead.",
         times(steps.len())
     );
-    (!steps.is_empty()).then(|| Finding::new("sleep", cost, text))
+    (!steps.is_empty()).then(|| Finding::new("sleep", cost, text).saving_all().on(Extent::of(steps)))
 }
 
 /// ptrace does not see when a thread leaves the processor: its waits are part of its calls.
@@ -119,8 +121,14 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
         }
     }
     let ((reason, end), waited) = waits.into_iter().max_by_key(|(_, waited)| waited.cost)?;
+    let is_one = |step: &&Step| match &step.what {
+        What::Off(of_step) => *of_step == reason,
+        What::Call { name, .. } => !waits_are_seen && is_wait_alone(step) && Reason::of_call(name) == reason,
+        _ => false,
+    };
+    let extent = Extent::of(account.steps.iter().filter(is_one)).part(waited.cost);
     noteworthy(waited.cost, account, 5)
-        .then(|| Finding::new("waits", waited.cost, waited.text(reason, end)).about(reason.name()))
+        .then(|| Finding::new("waits", waited.cost, waited.text(reason, end)).about(reason.name()).on(extent))
 }
 
 /// Whether a call that can wait did nothing else: it failed, or its timeout expired. A sleep is another finding.
@@ -234,7 +242,7 @@ pub(super) fn after_the_first_byte(account: &Account) -> Option<Finding> {
         "After its first byte the program works on until it exits, mostly: {mostly}. Everyone who waits for the program's \
          end waits for that, too."
     );
-    Some(Finding::new("after-first-byte", cost, text))
+    Some(Finding::new("after-first-byte", cost, text).on(Extent::of(&after)))
 }
 
 /// The programs that worked after an instant, if the one that works longest is not the tracee's.
@@ -289,9 +297,16 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
     let (name, calls) = all.into_iter().max_by_key(|(_, calls)| calls.time)?;
 
     if calls.count >= 1000 && noteworthy(calls.time, account, 2) {
-        let advice = fewer_calls::advice(name).map_or(String::new(), |advice| format!(" {advice}"));
+        let of_name = steps_of(account, name);
+        let extent = Extent::of(of_name.iter().copied());
+        let saved = fewer_calls::saved(name, &of_name);
+        let advice = saved.map_or(String::new(), |(advice, _)| format!(" {advice}"));
         let text = format!("The system call `{name}` is made {} times.{advice}", calls.count);
-        return Some(Finding::new("repeated-calls", calls.time, text).about(name));
+        let finding = Finding::new("repeated-calls", calls.time, text).about(name).on(extent);
+        return Some(match saved {
+            Some((_, Some(part))) => finding.saving(Nanos::rounded(calls.time.as_f64() * part)),
+            _ => finding,
+        });
     }
     let longest = calls.files.iter().max_by_key(|(_, time)| **time);
     let longest = longest.map_or(String::new(), |(file, time)| format!(", the longest for `{file}`, {time}"));
@@ -301,5 +316,16 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
         1 => format!("The kernel {works} this long in one system call, `{name}`{longest}."),
         count => format!("The kernel {works} this long in {count} system calls `{name}`{longest}."),
     };
-    noteworthy(calls.useful, account, 10).then(|| Finding::new("slow-calls", calls.useful, text).about(name))
+    let extent = Extent::of(steps_of(account, name)).part(calls.useful);
+    noteworthy(calls.useful, account, 10)
+        .then(|| Finding::new("slow-calls", calls.useful, text).about(name).on(extent))
+}
+
+/// The system calls with a name that `slow_calls` counts.
+fn steps_of<'a>(account: &'a Account, wanted: &str) -> Vec<&'a Step> {
+    let is_one = |step: &&Step| {
+        matches!(&step.what, What::Call { name, .. } if &**name == wanted)
+            && role(&step.what) != Some(Role::Loader)
+    };
+    account.steps.iter().filter(is_one).collect()
 }

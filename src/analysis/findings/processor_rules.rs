@@ -1,9 +1,10 @@
 //! Findings about who had the processor while the program could have run.
 
+use super::extent::Extent;
 use super::process_rules::times;
 use super::{Finding, noteworthy};
 use crate::analysis::Account;
-use crate::analysis::taken::{AllTaken, Taken, taken};
+use crate::analysis::taken::{AllTaken, Taken, is_taken, taken};
 
 /// That the machine was busy, in a line. It says nothing of the program, so it is no finding.
 pub(super) fn busy(account: &Account) -> Option<String> {
@@ -32,5 +33,8 @@ pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
          compete: {remedy}, or more processors, make this shorter.",
         times(count)
     );
-    noteworthy(time, account, 10).then(|| Finding::new("competing-threads", time, text))
+    // what other programs took of these steps is taken off every finding
+    let extent = Extent::of(account.steps.iter().filter(|step| is_taken(step)));
+    let cost = extent.total();
+    noteworthy(time, account, 10).then(|| Finding::new("competing-threads", cost, text).on(extent))
 }

@@ -1,6 +1,8 @@
 //! Findings about language runtimes.
 
-use super::{Evidence, Finding, module_rules};
+use super::extent::Extent;
+use super::{Evidence, Finding, module_rules, noteworthy};
+use crate::analysis::Step;
 use crate::analysis::loads::{ARCHIVE, FILE, JAVA_CLASSES, Load};
 use crate::analysis::runs::AskedRuntime;
 use firstbyte_measure::units::Nanos;
@@ -23,27 +25,45 @@ pub(super) fn reported(run: &Evidence) -> Option<Finding> {
         (shells.into_iter().max_by_key(|it| it.1)?, languages.max_by_key(|(_, cost, _)| *cost)?);
     // a line of a shell that executes another program takes as long as this one, which says more of itself
     let (runtime, cost, loads) = if language.1.0.saturating_mul(2) >= shell.1.0 { language } else { shell };
-    let longest = of_packages(runtime, outermost(&loads));
+    let mut longest = of_packages(runtime, outermost(&loads));
+    let is_shell = matches!(runtime, Bash | Zsh);
+    // a line of a shell that takes as little as its report says nothing
+    longest.retain(|it| !is_shell || noteworthy(sum(it), run.account, 2));
     let shown: Vec<String> = longest.iter().take(4).map(|it| shown_all(runtime, it, &loads)).collect();
     if shown.is_empty() {
         return None;
     }
-    let (name, of_run) = (runtime.name(), report_run(run));
-    let text = format!("By {name}'s own report{of_run}: {}. {}", shown.join("; "), advice(runtime));
-    Some(Finding::new("reported", cost, text))
+    let text = format!("By {}'s own report: {}. {}", runtime.name(), shown.join("; "), advice(runtime));
+    let Some(saves) = saving(runtime, &outermost(&loads)) else {
+        return Some(Finding::new("reported", cost, text));
+    };
+    let (cost, saves) = (cost + ending_of(run, cost), saves + ending_of(run, saves));
+    Some(Finding::new("reported", cost, text).saving(saves))
 }
 
-/// A report that costs this part of its run is not that of a usual one.
-const COSTLY_REPORT: f64 = 1.1;
+/// What a runtime does at its end, after all calls for files, is for what it has loaded: a part of it for a part of its start.
+fn ending_of(run: &Evidence, part: Nanos) -> Nanos {
+    let steps = &run.account.steps;
+    let works_on_files = |step: &Step| {
+        step.what.call_facts().is_some_and(|call| call.opens() || call.reads() || call.writes())
+    };
+    let last = steps.iter().rposition(works_on_files).map_or(steps.len(), |last| last + 1);
+    let undisturbed =
+        |steps: &[Step]| Extent::of(steps).without(&Extent::taken_by_others(run.account)).total().as_f64();
+    let (before, after) = (undisturbed(&steps[..last]), undisturbed(&steps[last..]));
+    Nanos::rounded(after * (part.as_f64() / before.max(1.0)).min(1.0))
+}
 
-/// How long the run took whose report it is: nothing in it is scaled, because waits do not become longer by reporting.
-fn report_run(run: &Evidence) -> String {
-    match run.report_walls {
-        None => String::new(),
-        Some([with, without]) if with.as_f64() > COSTLY_REPORT * without.as_f64() => {
-            format!(" of a run of {with} ({without} without the report)")
+/// What leaving these loads out saves, without those that a runtime needs for itself.
+fn saving(runtime: AskedRuntime, outermost: &[&Load]) -> Option<Nanos> {
+    match runtime {
+        AskedRuntime::Python => {
+            // Python's own come first, and `site` is the last of them
+            let site = outermost.iter().position(|load| load.unit == "site");
+            Some(sum(&outermost[site.map_or(0, |site| site + 1)..]))
         }
-        Some([with, _]) => format!(" of a run of {with}"),
+        AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => Some(sum(outermost)),
+        _ => None,
     }
 }
 
@@ -53,7 +73,7 @@ fn advice(runtime: AskedRuntime) -> &'static str {
             "Load what is not always needed where it is used, not at the start."
         }
         AskedRuntime::Java => {
-            "A class-data archive of the application (-XX:SharedArchiveFile) saves most of its classes' time."
+            "A class-data archive of the application (-XX:SharedArchiveFile) saves the time of its classes."
         }
         AskedRuntime::Go => "These packages are initialised at every start, used or not.",
         AskedRuntime::Bash | AskedRuntime::Zsh => {
@@ -213,7 +233,7 @@ pub(super) fn python_site(run: &Evidence) -> Option<Finding> {
          installed that file, or use a virtual environment without it.",
         longest.join(", ")
     );
-    Some(Finding::new("python-site", cost, text))
+    Some(Finding::new("python-site", cost, text).saving_all())
 }
 
 /// `sitecustomize` and `usercustomize`, which `site` imports at each start if they exist.
@@ -230,7 +250,7 @@ pub(super) fn site_customization(run: &Evidence) -> Option<Finding> {
         "Python imports `{}`{file} at each start, before any program. Move what it does to the programs that need it.",
         longest.unit
     );
-    Some(Finding::new("site-customization", longest.total, text))
+    Some(Finding::new("site-customization", longest.total, text).saving_all())
 }
 
 /// The `.pth` file in a folder of packages after which the file of a module was read, before any other such file.
@@ -263,9 +283,9 @@ pub(super) fn java_classes(run: &Evidence) -> Option<Finding> {
     let parsed: Vec<&Load> = classes.filter(|load| !load.path().starts_with(ARCHIVE)).collect();
     let cost: Nanos = parsed.iter().map(|load| load.self_time).sum();
     let text = format!(
-        "Java finds, parses and verifies {} classes that are in no class-data archive. An archive saves most of this time: \
+        "Java finds, parses and verifies {} classes that are in no class-data archive, which spares this: \
          `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and `java -XX:SharedArchiveFile=app.jsa …` uses it.",
         parsed.len()
     );
-    (parsed.len() >= 20).then(|| Finding::new("java-classes", cost, text))
+    (parsed.len() >= 20).then(|| Finding::new("java-classes", cost, text).saving_all())
 }

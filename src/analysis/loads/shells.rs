@@ -116,7 +116,9 @@ pub(super) fn bash(text: &str) -> Vec<Load> {
         Load { runtime: AskedRuntime::Bash.name(), unit, file, self_time: time, total: time, depth: 0 }
     };
     // our own hook is one of them
-    let own = |((command, _), _): &((String, &str), Nanos)| !command.starts_with("PS4=$'+\\001");
+    let own = |((command, _), _): &((String, &str), Nanos)| {
+        !(command.starts_with("PS4=") && command.contains("$BASH_SOURCE"))
+    };
     commands.into_iter().filter(own).take(MAX_COMMANDS).map(load).collect()
 }
 

@@ -25,12 +25,24 @@ pub(super) fn blocks(traced: &TraceProgram) -> Vec<PageBlock> {
     blocks.extend(phases(traced));
     blocks.extend(path(traced));
     blocks.extend(kinds(traced));
-    let findings: Vec<String> = traced.findings.iter().map(|finding| visible(&finding.text)).collect();
+    let findings = findings(traced);
     if !findings.is_empty() {
         blocks.push(PageBlock::List { title: "What would save time".to_owned(), items: findings });
     }
     blocks.extend(icicle::calls(traced));
     blocks
+}
+
+/// Each finding with its parts.
+fn findings(traced: &TraceProgram) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for finding in &traced.findings {
+        match all.last_mut().filter(|_| finding.within.is_some()) {
+            Some(around) => around.push_str(&[" Part of it: ", &visible(&finding.text)].concat()),
+            None => all.push(visible(&finding.text)),
+        }
+    }
+    all
 }
 
 fn sentence(traced: &TraceProgram) -> String {

@@ -100,7 +100,7 @@ fn what_the_loader_calls_and_what_main_itself_computes_is_named() {
         node(Some(1), loader, Some("_dl_init"), 780_000.0),
         node(Some(2), "/lib/libslow.so", Some("warm_tables"), 700_000.0),
     ]);
-    assert!(initialiser.contains("all that it calls: `warm_tables` 700 µs."), "{initialiser}");
+    assert!(initialiser.contains("`libslow.so` 700 µs (`warm_tables`)"), "{initialiser}");
 
     let main = node(Some(0), "/bin/a", Some("main"), 790_000.0);
     let nodes =

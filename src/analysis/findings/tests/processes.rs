@@ -61,17 +61,19 @@ fn a_timeout_that_passes_ends_a_wait() {
 }
 
 #[test]
-fn what_has_half_of_the_time_after_the_first_byte_stands_before_it() {
-    let sleeping = |ns| {
-        let mut account = run(vec![(100_000, What::User), (ns, What::Off(Reason::For(Wait::Sleep)))]);
-        account.steps.push(Step { self_time: Nanos(0), ..account.steps[1].clone() });
-        account.steps[2].what = What::User;
-        account.phases = Phases { setup: Some(Nanos(50_000)), write: Some(Nanos(0)), ..Phases::default() };
-        account.total = Nanos(1_000_000);
-        rules(account, &MachineFacts::default())
+fn after_the_first_byte_is_what_other_findings_leave() {
+    let found = |sleeps: u64| {
+        let mut account = run(vec![
+            (100_000, What::User),
+            (sleeps, What::Off(Reason::For(Wait::Sleep))),
+            (900_000 - sleeps, What::User),
+        ]);
+        account.phases = Phases { setup: Some(Nanos(100_000)), write: Some(Nanos(0)), ..Phases::default() };
+        let found = findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default());
+        found.iter().map(|it| (it.rule, it.cost.0, it.within)).collect::<Vec<_>>()
     };
-    assert_eq!(sleeping(500_000), ["sleep", "after-first-byte"]);
-    assert_eq!(sleeping(400_000), ["after-first-byte", "sleep"]);
+    assert_eq!(found(500_000), [("sleep", 500_000, None), ("after-first-byte", 400_000, None)]);
+    assert_eq!(found(850_000), [("sleep", 850_000, None)], "the rest is too little");
 }
 
 #[test]
@@ -136,7 +138,7 @@ fn a_tenth_of_the_time_in_one_system_call_is_a_finding() {
 }
 
 #[test]
-fn an_exec_before_the_last_one_is_a_chain_without_the_programs_that_ran_meanwhile() {
+fn an_exec_before_the_last_one_is_a_chain_with_the_programs_that_ran_meanwhile() {
     let mut account = run(quiet());
     let mut second = account.processes[0].execs[0].clone();
     second.start = Nanos(70_000);
@@ -151,8 +153,11 @@ fn an_exec_before_the_last_one_is_a_chain_without_the_programs_that_ran_meanwhil
     account.path = vec![piece(0, 0, 20_000), piece(1, 20_000, 60_000), piece(0, 60_000, 1_000_100)];
     let summary = Summary::of(vec![account]).unwrap();
     let finding = findings(&summary, &MachineFacts::default()).remove(0);
-    assert_eq!((finding.rule, finding.cost), ("exec-chain", Nanos(30_000)));
-    assert!(finding.text.contains("take 40.0 µs more"), "{}", finding.text);
+    assert_eq!(
+        (finding.rule, finding.cost, finding.saves),
+        ("exec-chain", Nanos(70_000), Some(Nanos(70_000)))
+    );
+    assert!(finding.text.contains("take this long, 40.0 µs of it in the programs"), "{}", finding.text);
 }
 
 #[test]

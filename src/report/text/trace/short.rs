@@ -3,7 +3,7 @@
 use super::{cost_of_observing, first_byte, name_line, path, phase_bar, running_total, style};
 use crate::analysis::Summary;
 use crate::analysis::attribution::WorkKind;
-use crate::analysis::notes::TraceNotes;
+use crate::analysis::notes::{FindingText, TraceNotes};
 use crate::analysis::summary::CommonShare;
 use crate::output::visible;
 use crate::report::text::clipping::{ListedText, clipped, listed};
@@ -60,9 +60,10 @@ fn rest(
 ) -> String {
     // without the last line, the empty line before it, and that of the prompt
     let left = terminal.height.saturating_sub(before + 3);
-    let numbered = notes.findings.iter().take(FINDINGS + extra(terminal) / 2).enumerate();
-    let numbered = numbered.map(|(n, finding)| format!("{}. {}", n + 1, visible(finding)));
-    let texts = numbered.map(|text| ListedText::new(text, 3, terminal));
+    let all = notes.findings.iter().take(FINDINGS + extra(terminal) / 2);
+    let texts = all.map(|FindingText { mark, text }| {
+        ListedText::new(format!("{mark} {}", visible(text)), mark.len() + 1, terminal)
+    });
     let findings: Vec<ListedText> = texts.collect();
     let first = findings.first().map_or(0, |finding| 2 + finding.least);
 
@@ -161,7 +162,9 @@ mod tests {
 
     /// The first screen below `before` lines, with so many warnings and findings.
     fn below(before: usize, [warnings, findings]: [usize; 2], terminal: &Terminal) -> String {
-        let notes = TraceNotes { findings: sentences("finding", findings), ..TraceNotes::default() };
+        let numbered = sentences("finding", findings).into_iter().enumerate();
+        let numbered = numbered.map(|(n, text)| FindingText { mark: format!("{}.", n + 1), text });
+        let notes = TraceNotes { findings: numbered.collect(), ..TraceNotes::default() };
         rest(before, &sentences("warning", warnings), &notes, ["--full", "all"], terminal)
     }
 

@@ -104,9 +104,10 @@ mod tests {
 
     #[test]
     fn costs_whose_intervals_overlap_do_not_differ() {
-        let between = |low, high| Finding {
-            interval: Some([Nanos(low), Nanos(high)]),
-            ..finding("linking", "", u64::midpoint(low, high))
+        let between = |low, high| {
+            let mut finding = finding("linking", "", u64::midpoint(low, high));
+            finding.interval = Some([Nanos(low), Nanos(high)]);
+            finding
         };
         assert!(overlap(&between(10, 20), &between(20, 40)) && overlap(&between(20, 40), &between(10, 20)));
         assert!(!overlap(&between(10, 20), &between(21, 40)) && !overlap(&between(21, 40), &between(10, 20)));

@@ -59,10 +59,17 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
     let sampled = sampled.max_by_key(|time| Nanos::rounded(time.time));
     let read = match sampled.filter(|time| Nanos::rounded(time.time) > read.cost) {
         Some(time) => read.sampled(time).saving(Nanos::rounded(time.time)),
+        // what follows the reading of code is what the code does; what follows that of data may be anything
+        None if is_code_of_program(run, path) => read.saving_all(),
         None => read,
     };
     let extent = Extent::of_files(run.account, [(path, read.cost)]);
     Some(read.on(extent))
+}
+
+fn is_code_of_program(run: &Evidence, path: &str) -> bool {
+    let mut executions = run.account.processes.iter().flat_map(|process| &process.execs);
+    executions.any(|exec| is_code(path, &exec.executed, None))
 }
 
 /// How long the program waits, while it works on a file, for the programs that it starts.

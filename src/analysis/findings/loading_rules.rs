@@ -41,27 +41,41 @@ pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
     })
 }
 
+/// Searches that end in the same folder.
+#[derive(Default)]
+struct EndingIn<'s> {
+    misses: u64,
+    /// The folders of the longest of them.
+    most: u64,
+    first: &'s str,
+}
+
 /// What to put first in a search path, and what that saves; `None`: no folder has what is looked for.
 fn first_folder(account: &Account, failed: &[&Step]) -> (String, Option<Nanos>) {
-    let mut folders: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    let mut folders: BTreeMap<&str, EndingIn> = BTreeMap::new();
     for search in &account.searches {
         if let (Some(found), Some(first)) = (&search.found, search.folders.first()) {
-            let entry = folders.entry(found).or_insert((0, first));
-            entry.0 += search.misses;
+            let entry = folders.entry(found).or_default();
+            entry.misses += search.misses;
+            entry.most = entry.most.max(search.folders.len() as u64);
+            entry.first = if entry.first.is_empty() { first } else { entry.first };
         }
     }
-    let Some((found, (misses, before))) = folders.iter().max_by_key(|(_, (misses, _))| *misses) else {
+    let Some((found, ending)) = folders.iter().max_by_key(|(_, ending)| ending.misses) else {
         return ("No folder has these files: look for them only where they can be.".to_owned(), None);
     };
-    let all: u64 = folders.values().map(|(misses, _)| misses).sum();
-    let of_all = |part: u64| {
-        let time = cost(failed.iter().copied()).0;
-        Nanos(time * part.min(failed.len() as u64) / failed.len().max(1) as u64)
-    };
+    // what is found elsewhere is still looked for in the same folders, which are then new to the one who searches
+    let others = account.searches.iter().filter(|search| search.found.as_deref() != Some(found));
+    let is_shared =
+        others.into_iter().any(|search| search.folders.first().is_some_and(|it| it == ending.first));
+    let spared = ending.misses.saturating_sub(if is_shared { ending.most } else { 0 });
+    let saves = cost(failed.iter().copied()).0 * spared.min(failed.len() as u64) / failed.len().max(1) as u64;
     let advice = format!(
-        "`{found}` has what {misses} of them look for elsewhere: put it before `{before}` in the search path."
+        "`{found}` has what {} of them look for elsewhere: put it before `{}` in the search path.",
+        ending.misses,
+        ending.first.split("/glibc-hwcaps/").next().unwrap_or_default()
     );
-    (advice, Some(of_all(all)))
+    (advice, Some(Nanos(saves)))
 }
 
 /// Whether a failed call failed because the file does not exist. `readlink` of a file that is no link fails, too.
@@ -122,7 +136,37 @@ pub(super) fn new_memory(account: &Account) -> Option<Finding> {
          or copies it after a fork. A program that touches less memory, or uses the same again, takes fewer.",
         faults.len()
     );
-    noteworthy(cost, account, 10).then(|| Finding::new("new-memory", cost, text).on(Extent::of(faults)))
+    let huge = in_huge_blocks(&faults);
+    let finding = |text| Finding::new("new-memory", cost, text).on(Extent::of(faults.iter().copied()));
+    if huge.0 * 2 < cost.0 {
+        return noteworthy(cost, account, 10).then(|| finding(text));
+    }
+    let text = format!(
+        "{text} Most of it is touched in blocks of 2 MiB: `madvise(…, MADV_HUGEPAGE)` makes one fault of each."
+    );
+    let saves = Nanos::rounded(huge.as_f64() * HUGE_SAVES);
+    noteworthy(cost, account, 10).then(|| finding(text).saving(saves))
+}
+
+/// The bytes of a huge page of x86-64, and of arm64 with pages of 4 KiB.
+const HUGE: u64 = 2 << 20;
+/// A block in which this many bytes are touched, a page each, is one that a huge page would spare the faults of.
+const MOSTLY: u64 = HUGE / 4096 * 3 / 4;
+/// Clearing the pages takes its time in any case. 300 MB took 0.22 times as long in huge pages, 200 MB 0.20 times.
+const HUGE_SAVES: f64 = 0.8;
+
+/// The time of the faults in whole blocks of the size of a huge page.
+fn in_huge_blocks(faults: &[&Step]) -> Nanos {
+    let block = |step: &&Step| match &step.what {
+        What::Fault(fault) if fault.region == Region::Anonymous => Some(fault.page / HUGE),
+        _ => None,
+    };
+    let mut blocks: BTreeMap<u64, (u64, Nanos)> = BTreeMap::new();
+    for (block, step) in faults.iter().filter_map(|step| Some((block(step)?, step))) {
+        let entry = blocks.entry(block).or_default();
+        *entry = (entry.0 + 1, entry.1 + step.self_time);
+    }
+    blocks.values().filter(|(count, _)| *count >= MOSTLY).map(|(_, time)| *time).sum()
 }
 
 /// Fewer CPUID instructions give no finding.

@@ -58,9 +58,12 @@ fn ending_of(run: &Evidence, part: Nanos) -> Nanos {
 fn saving(runtime: AskedRuntime, outermost: &[&Load]) -> Option<Nanos> {
     match runtime {
         AskedRuntime::Python => {
-            // Python's own come first, and `site` is the last of them
+            // Python's own come first, and `site` is the last of them; `-S` leaves it out
             let site = outermost.iter().position(|load| load.unit == "site");
-            Some(sum(&outermost[site.map_or(0, |site| site + 1)..]))
+            let is_own =
+                |load: &&&Load| OF_START.contains(&&*load.unit) || load.unit.starts_with("encodings");
+            let own = site.map_or_else(|| outermost.iter().take_while(is_own).count(), |site| site + 1);
+            Some(sum(&outermost[own..]))
         }
         AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl => Some(sum(outermost)),
         _ => None,
@@ -189,6 +192,19 @@ fn shown(load: &Load, loads: &[&Load]) -> String {
 fn sum(loads: &[&Load]) -> Nanos {
     loads.iter().map(|load| load.total).sum()
 }
+
+/// Modules that Python imports before `site`, besides `encodings`.
+const OF_START: [&str; 9] = [
+    "_frozen_importlib_external",
+    "_codecs",
+    "_io",
+    "_signal",
+    "_thread",
+    "_weakref",
+    "abc",
+    "io",
+    "zipimport",
+];
 
 /// Modules that `site` imports by itself.
 const OF_SITE: [&str; 15] = [

@@ -53,12 +53,12 @@ pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     };
 
     let mut all: Vec<FindingChange> = Vec::new();
-    // then a rule that finds something on one side alone has only passed its limit there
-    let alike = are_alike(&kinds(sides[0].summary, sides[1].summary));
-    let is_certain = |finding: &&Finding, other: &Other| match other {
-        Other::Same(other) => !overlap(finding, other),
-        Other::Unlike | Other::None => !alike,
-    };
+    // what a rule finds in one of two start-ups that do the same, or finds more expensive there, is chance
+    if are_alike(&kinds(sides[0].summary, sides[1].summary)) {
+        return all;
+    }
+    let is_certain =
+        |finding: &&Finding, other: &Other| !matches!(other, Other::Same(other) if overlap(finding, other));
     for side in [0, 1] {
         let is_new = |finding: &&Finding| {
             side == 0 || !sides[0].findings.iter().any(|first| key(0, first) == key(1, finding))

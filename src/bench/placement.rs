@@ -55,6 +55,11 @@ impl Placements {
         }
     }
 
+    /// Whether a program and its launcher run on the same single processor.
+    pub(super) fn is_on_one(&self, program: usize) -> bool {
+        self.seats[program].as_ref().is_some_and(|cpus| cpus.cpus().len() == 1)
+    }
+
     /// Where a program runs.
     pub(super) fn of(&self, program: usize) -> PlacedOn {
         match (&self.wanted[program], &self.seats[program]) {

@@ -157,6 +157,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         influences: series.influences.clone(),
         cpu: Some(cpu),
         undivided: why_not,
+        unseen_write: unseen_write(samples),
         processor: traced,
         named_spans: named_spans(series),
         resident: series.resident.clone(),
@@ -171,6 +172,18 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         above: context.baseline.map(|baseline| above(series, baseline)).unwrap_or_default(),
     })
 }
+
+/// Only a single stop leaves it unseen.
+fn unseen_write(samples: &[Sample]) -> Option<String> {
+    let is_unseen = |sample: &Sample| {
+        sample.first_byte.is_some() && sample.phases.is_some_and(|phases| phases.write.is_none())
+    };
+    samples.iter().any(is_unseen).then(|| UNSEEN_WRITE.to_owned())
+}
+
+/// Why a write has no time of its own.
+const UNSEEN_WRITE: &str =
+    "it is a part of `setup`, because ptrace stopped the program only at the return of execve";
 
 fn variables(series: &Series) -> Option<BTreeMap<String, String>> {
     series.conditions.as_ref().map(|conditions| conditions.variables.clone())

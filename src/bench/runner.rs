@@ -158,6 +158,9 @@ impl Runner for Tracees<'_> {
 
     fn runs_alone(&mut self, program: usize) -> Option<PlacedOn> {
         self.placements.runs_alone(program);
+        if self.placements.is_on_one(program) {
+            self.all[program].launcher.share_processor();
+        }
         Some(self.placements.of(program))
     }
 

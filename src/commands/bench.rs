@@ -13,7 +13,7 @@ use crate::report::formats::Exported;
 use crate::report::text::terminal::Terminal;
 use crate::report::text::{bench as bench_text, gate};
 use crate::report::words::count_of;
-use firstbyte_measure::launch::interrupt;
+use firstbyte_measure::launch::{interrupt, ourselves};
 use firstbyte_measure::tracer::choose::Chosen;
 use firstbyte_measure::tracer::phases::choose_phases;
 use firstbyte_measure::tracer::{Backend, Tracer};
@@ -84,6 +84,9 @@ pub(super) fn measured(plan: &Plan) -> Result<Document, CommandError> {
     used.try_for_each(|file| export::refuse_overwrite(export::targets(&plan.exports), file))?;
     plan.caches.iter().flatten().try_for_each(|method| cold_runs::enter(*method))?;
     before_launching();
+    if plan.each_run.input.is_none() {
+        ourselves::leave_stdin();
+    }
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
 
     let mut setups = plan.benchmarks.iter().filter_map(|benchmark| benchmark.setup.as_ref());

@@ -15,7 +15,7 @@ use crate::document::Document;
 use crate::document::bench::ColdMethod;
 use crate::report::formats::Exported;
 use crate::report::text::showdown as showdown_text;
-use firstbyte_measure::launch::{LaunchError, interrupt};
+use firstbyte_measure::launch::{LaunchError, interrupt, ourselves};
 use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::tracer::choose::Chosen;
 use firstbyte_measure::tracer::phases::choose_phases;
@@ -42,6 +42,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     export::check(&plan.exports)?;
     plan.caches.iter().flatten().try_for_each(|method| cold_runs::enter(*method))?;
     before_launching();
+    ourselves::leave_stdin();
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
 
     let (ready, mut skipped) = prepare(&programs, plan)?;

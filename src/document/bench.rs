@@ -11,7 +11,6 @@ use super::processor_time::ProcessorTimes;
 use super::residence::ResidentPart;
 use super::series::{Finish, Rejected};
 use crate::stats::{Verdict, median_count};
-use firstbyte_measure::timeline::Phase;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -228,6 +227,9 @@ pub struct Measurement {
     /// Why `user` and `system` are `null`: one lower-case line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undivided: Option<String>,
+    /// Why the `write` of a program that prints is `null`: one lower-case line. `setup` ends when the first byte has arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen_write: Option<String>,
     /// Processor times of runs apart, in which user code was told from the kernel's work; absent if none were made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorTimes>,
@@ -310,7 +312,7 @@ impl Measurement {
 
     /// It was observed, and wrote nothing.
     pub fn prints_nothing(&self) -> bool {
-        let silent_phases = self.phases.are_known() && self.phases.get(Phase::Write).is_none();
+        let silent_phases = self.phases.are_known() && self.phases.first_byte.is_none();
         silent_phases || self.output.is_some_and(|output| output.bytes == 0)
     }
 }

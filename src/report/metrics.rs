@@ -174,6 +174,9 @@ fn why_missing(metric: &MetricEntry, document: &Document, measurement: &Measurem
         Source::FirstByte | Source::Phase(_) | Source::Share(_) if is_output && m.prints_nothing() => {
             "it prints nothing".into()
         }
+        Source::Phase(Phase::Write) | Source::Share(Phase::Write) if m.unseen_write.is_some() => {
+            visible(m.unseen_write.as_deref().unwrap_or_default())
+        }
         Source::FirstByte | Source::Total | Source::Phase(_) | Source::Share(_) => format!(
             "the {} backend does not see it here: see firstbyte doctor",
             document.tool.backend.as_deref().unwrap_or("unknown")

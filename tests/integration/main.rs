@@ -64,6 +64,7 @@ mod rights;
 mod run_cost;
 mod runtime;
 mod runtime_options;
+mod single_stop;
 mod soak;
 mod structures;
 mod support;

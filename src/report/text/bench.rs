@@ -157,10 +157,15 @@ fn phases(measurement: &Measurement) -> Option<String> {
     joined(known)
 }
 
-/// What follows the first byte of a run that ends at a text is not its teardown.
+/// What follows the first byte of a run that ends at a text is not its teardown, and a write that was not seen is a part of the
+/// setup.
 fn phase_name(phase: Phase, measurement: &Measurement) -> &'static str {
     let ends_early = measurement.plan.get("until").is_some_and(|until| !until.is_null());
-    if ends_early && phase == Phase::Teardown { "until ready" } else { phase.name() }
+    match phase {
+        Phase::Teardown if ends_early => "until ready",
+        Phase::Setup if measurement.unseen_write.is_some() => "setup and write",
+        _ => phase.name(),
+    }
 }
 
 /// What lies between the texts of `--from` and `--to`.

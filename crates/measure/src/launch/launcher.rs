@@ -7,18 +7,20 @@
 
 use super::affinity::CpuSet;
 use super::child::Child;
+use super::child_steps::{Orders, Report, STEPS, Streams, child_main};
 use super::command::Command;
-use super::diagnosis::{LaunchError, MEETING};
+use super::diagnosis::LaunchError;
 use super::kill_guard;
 use super::limits;
 use super::ourselves;
 use super::stdio::{OutputKind, Stdout, input, null};
 use super::wait::Watch;
 use crate::clock;
+use crate::units::Nanos;
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::fs::File;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::ptr;
 
@@ -31,15 +33,27 @@ pub struct Launcher {
     command: Command,
     argv: Vec<*const c_char>,
     environment: Vec<*const c_char>,
-    stdin: OwnedFd,
+    /// `None`: our own.
+    stdin: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
     /// Our controlling terminal, if we have one.
     terminal: Option<File>,
     cpus: Option<libc::cpu_set_t>,
     unmask: bool,
     prints_much: bool,
+    /// The last run printed something, and far less than a pipe can hold.
+    prints_little: bool,
+    /// The ends of its next children are waited for by `poll`.
+    polls_ends: bool,
+    /// The last run that a tracer followed had one process, one thread and one exec.
+    alone: bool,
+    /// We share the processor of its runs.
+    shares_processor: bool,
     shared: Shared,
 }
+
+/// A program that prints less than this in each run never fills its pipe.
+const LITTLE: u64 = 4096;
 
 /// What the child does between its creation and `execve`, besides the usual steps.
 #[derive(Clone, Copy)]
@@ -52,6 +66,8 @@ pub enum Preparation<'a> {
         /// How long, in nanoseconds.
         nanos: u64,
     },
+    /// It makes us its tracer, and stops when its exec has returned (`PTRACE_TRACEME` in ptrace(2)).
+    Stop,
     /// It writes its process id to `meeting` and waits there for one byte, so that another thread can seize it.
     /// Then it installs the seccomp filter, if there is one.
     Ptrace {
@@ -72,58 +88,6 @@ struct Shared {
     length: usize,
 }
 
-/// How far the child came before it failed.
-#[repr(C)]
-struct Report {
-    errno: c_int,
-    step: u32,
-}
-
-const STEPS: [&str; 9] = [
-    "nothing failed",
-    "setpgid",
-    "setsid",
-    "dup2",
-    "sched_setaffinity",
-    "chdir",
-    MEETING,
-    "seccomp",
-    "execve",
-];
-
-/// Where the child's stdin, stdout and stderr come from: our descriptors.
-struct Streams {
-    stdin: c_int,
-    stdout: c_int,
-    stderr: c_int,
-    /// Stdout becomes its controlling terminal.
-    terminal: bool,
-    /// It stays in our process group, and outlives us.
-    foreground: bool,
-}
-
-/// What the child reads. It is on the parent's stack, and stays there until the exec.
-struct Orders {
-    program: *const c_char,
-    argv: *const *const c_char,
-    environment: *const *const c_char,
-    directory: *const c_char,
-    streams: Streams,
-    /// A descriptor of our controlling terminal, or -1.
-    terminal: c_int,
-    cpus: *const libc::cpu_set_t,
-    unmask: bool,
-    meeting: c_int,
-    tracers_end: c_int,
-    /// The child's process id, which the kernel writes before the child runs (`CLONE_PARENT_SETTID`). Only a child that shares
-    /// our memory sees it.
-    pid: UnsafeCell<c_int>,
-    spin: u64,
-    shares_memory: bool,
-    filter: *const libc::sock_fprog,
-    report: *mut Report,
-}
-
 impl Launcher {
     /// A launcher for one command, whose stdin is `/dev/null`, and whose stderr we read, until set otherwise.
     pub fn new(command: Command) -> Result<Launcher, LaunchError> {
@@ -132,12 +96,16 @@ impl Launcher {
         Ok(Launcher {
             argv: terminated(&command.argv),
             environment: terminated(&command.environment),
-            stdin: null()?,
+            stdin: if ourselves::has_left_stdin() { None } else { Some(null()?) },
             stderr: None,
             terminal: File::open("/dev/tty").ok(),
             cpus: None,
             unmask: !own_mask_is_empty(),
             prints_much: false,
+            prints_little: false,
+            polls_ends: false,
+            alone: false,
+            shares_processor: false,
             shared: Shared::new()?,
             command,
         })
@@ -150,7 +118,7 @@ impl Launcher {
 
     /// Gives the tracees a file as stdin.
     pub fn open_stdin(&mut self, path: &Path) -> Result<(), LaunchError> {
-        self.stdin = input(path)?;
+        self.stdin = Some(input(path)?);
         Ok(())
     }
 
@@ -183,9 +151,40 @@ impl Launcher {
         if self.prints_much { Watch::Arrival } else { Watch::Exit }
     }
 
+    /// When to look at the output of a run whose tracer sees the first byte only as it arrives.
+    pub(crate) fn watch_arrival(&mut self) -> Watch {
+        let watch = if self.prints_little { Watch::FirstByte } else { Watch::Arrival };
+        self.polls_ends = watch == Watch::FirstByte;
+        watch
+    }
+
     /// Learns from a run that has ended how to watch the next ones.
     pub fn learn(&mut self, stdout: &Stdout) {
         self.prints_much |= stdout.was_full();
+        self.prints_little = !self.prints_much && (1..LITTLE).contains(&stdout.bytes());
+        self.polls_ends = false;
+    }
+
+    /// From now on we share the one processor of the runs.
+    pub fn share_processor(&mut self) {
+        self.shares_processor = may_be_traced();
+    }
+
+    /// Learns from a run that a tracer followed whether it had one process, one thread and one exec, and no other way to print.
+    pub(crate) fn learn_whether_alone(&mut self, alone: bool) {
+        self.alone = alone;
+    }
+
+    /// Whether a single stop shows enough of a run: on a processor that we share, and without more processes and more output
+    /// than the last ones.
+    pub(crate) fn is_small(&self) -> bool {
+        self.alone && self.shares_processor && self.prints_little
+    }
+
+    /// When the last child that stops was about to enter `execve`.
+    pub(crate) fn entered(&self) -> Nanos {
+        // SAFETY: the page is mapped; the child that wrote to it has executed its program.
+        Nanos(unsafe { self.shared.report().read_volatile() }.entered)
     }
 
     /// Creates one process. Unless it is traced, it has executed its program when this returns. If the child
@@ -196,13 +195,15 @@ impl Launcher {
         preparation: Preparation<'_>,
     ) -> Result<Child, LaunchError> {
         let streams = Streams {
-            stdin: self.stdin.as_raw_fd(),
+            stdin: self.stdin.as_ref().map_or(0, AsRawFd::as_raw_fd),
             stdout: stdout.tracee_end(),
             stderr: self.stderr.as_ref().map_or(stdout.tracee_stderr(), AsRawFd::as_raw_fd),
             terminal: stdout.kind() == OutputKind::Pty,
             foreground: false,
         };
-        self.launch_with(streams, preparation)
+        let (child, end) = self.launch_with(streams, preparation)?;
+        stdout.end = end;
+        Ok(child)
     }
 
     /// As [`Launcher::launch`], but with our own stdin, stdout and stderr, and in our process group, like a
@@ -214,10 +215,15 @@ impl Launcher {
     ) -> Result<Child, LaunchError> {
         let stdout = if stdout_to_stderr { 2 } else { 1 };
         let streams = Streams { stdin: 0, stdout, stderr: 2, terminal: false, foreground: true };
-        self.launch_with(streams, preparation)
+        self.launch_with(streams, preparation).map(|(child, _)| child)
     }
 
-    fn launch_with(&mut self, streams: Streams, preparation: Preparation<'_>) -> Result<Child, LaunchError> {
+    /// Also returns a descriptor that becomes readable at the end of the child, if one is wanted (`CLONE_PIDFD` in clone(2)).
+    fn launch_with(
+        &mut self,
+        streams: Streams,
+        preparation: Preparation<'_>,
+    ) -> Result<(Child, Option<OwnedFd>), LaunchError> {
         let filter = match preparation {
             Preparation::Ptrace { filter: Some(program), .. } => Some(libc::sock_fprog {
                 len: u16::try_from(program.len()).unwrap_or(u16::MAX),
@@ -248,20 +254,21 @@ impl Launcher {
             tracers_end,
             pid: UnsafeCell::new(0),
             spin,
+            stops: matches!(preparation, Preparation::Stop),
             shares_memory,
             filter: filter.as_ref().map_or(ptr::null(), ptr::from_ref),
             report,
         };
 
         // SAFETY: the shared page is ours and mapped; no child is alive that could write to it.
-        unsafe { report.write(Report { errno: 0, step: 0 }) };
-        let child = self.create(&orders)?;
+        unsafe { report.write(Report { errno: 0, step: 0, entered: 0 }) };
+        let (child, end) = self.create(&orders)?;
 
         if !traced && let Err(error) = self.verdict(&child) {
             kill_guard::guard(0);
             return Err(error);
         }
-        Ok(child)
+        Ok((child, end))
     }
 
     /// What stopped the child, read from the shared page. For a traced child: call this when it has died early.
@@ -279,22 +286,28 @@ impl Launcher {
         Err(failure)
     }
 
-    fn create(&self, orders: &Orders) -> Result<Child, LaunchError> {
+    fn create(&self, orders: &Orders) -> Result<(Child, Option<OwnedFd>), LaunchError> {
         let sharing = if orders.shares_memory { libc::CLONE_VM | libc::CLONE_VFORK } else { 0 };
         // Signals are not blocked meanwhile, which saves two system calls. The only handlers of this process set a
         // flag or do nothing, which is harmless in a child that shares our memory.
         let spawned = clock::now();
-        // SAFETY: the stack is ours, `orders` outlives the child's use of it (vfork) or is copied (fork), and
-        // `child_main` does nothing but system calls.
+        let mut pidfd: c_int = -1;
+        let holding = if self.polls_ends { libc::CLONE_PIDFD } else { 0 };
+        // SAFETY: the stack is ours, `orders` outlives the child's use of it (vfork) or is copied (fork), the two numbers are
+        // written before we go on, and `child_main` does nothing but system calls.
         let pid = unsafe {
-            let flags = sharing | libc::CLONE_PARENT_SETTID | libc::SIGCHLD;
+            let flags = sharing | holding | libc::CLONE_CHILD_SETTID | libc::SIGCHLD;
             let passed = ptr::from_ref(orders).cast_mut().cast();
-            libc::clone(child_main, self.shared.stack_top(), flags, passed, orders.pid.get())
+            let no_storage = ptr::null_mut::<c_void>();
+            let stack = self.shared.stack_top();
+            libc::clone(child_main, stack, flags, passed, &raw mut pidfd, no_storage, orders.pid.get())
         };
         if pid < 0 {
             return Err(LaunchError::resource("a process"));
         }
-        Ok(Child { pid, spawned })
+        // SAFETY: fresh, and nobody else's.
+        let end = (pidfd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(pidfd) });
+        Ok((Child { pid, spawned }, end))
     }
 }
 
@@ -322,123 +335,6 @@ fn own_mask_is_empty() -> bool {
 
 // SAFETY: the raw pointers point into `command`, which the launcher owns and never changes, and to its own mapping.
 unsafe impl Send for Launcher {}
-
-/// Runs in the child, on its own stack, and does nothing but system calls and reading the clock.
-extern "C" fn child_main(orders: *mut c_void) -> c_int {
-    // SAFETY: the parent passes its `Orders`, which live until the exec.
-    let orders = unsafe { &*orders.cast::<Orders>() };
-    // SAFETY: system calls with valid arguments; `fail` and `execve` do not return on their respective outcomes.
-    unsafe {
-        if !orders.streams.foreground {
-            separate(orders);
-        }
-        if orders.meeting < 0 && !orders.streams.foreground {
-            // Before the exec, because its processes may run before our parent does. A tracer's end ends all that it traces.
-            kill_guard::guard(orders.pid.get().read_volatile());
-        }
-
-        let Streams { stdin, stdout, stderr, terminal, .. } = orders.streams;
-        for (from, to) in [(if terminal { stdout } else { stdin }, 0), (stdout, 1), (stderr, 2)] {
-            // one that is its own may be closed
-            if from != to {
-                check(libc::dup2(from, to), 3, orders);
-            }
-        }
-
-        if !orders.cpus.is_null() {
-            check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), orders.cpus), 4, orders);
-        }
-        if !orders.directory.is_null() {
-            check(libc::chdir(orders.directory), 5, orders);
-        }
-
-        if orders.meeting >= 0 {
-            if !orders.shares_memory {
-                libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
-            }
-            meet(orders);
-            if !orders.filter.is_null() {
-                check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 7, orders);
-                check(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, orders.filter), 7, orders);
-            }
-        }
-
-        if orders.unmask {
-            let mut none: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&raw mut none);
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
-        }
-
-        if orders.spin > 0 {
-            spin(orders.spin);
-        }
-
-        libc::execve(orders.program, orders.argv, orders.environment);
-        fail(8, orders)
-    }
-}
-
-/// Gives the child a process group of its own, which ends with us.
-unsafe fn separate(orders: &Orders) {
-    // SAFETY: system calls with valid arguments.
-    unsafe {
-        // If this process is killed, the child is killed too.
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-
-        if orders.streams.terminal {
-            // A session of its own, so that the pty can become its controlling terminal.
-            check(libc::setsid(), 2, orders);
-            libc::ioctl(orders.streams.stdout, libc::TIOCSCTTY, 0);
-        } else {
-            check(libc::setpgid(0, 0), 1, orders);
-            // In the background of our terminal it would be stopped as soon as it used the terminal, as an interactive
-            // shell does at once (SIGTTIN). So it has none, as under cron, and stays in our session: a new session would
-            // have a share of the processors of its own (autogroup in sched(7)). See TIOCNOTTY in ioctl_tty(2).
-            if orders.terminal >= 0 {
-                libc::ioctl(orders.terminal, libc::TIOCNOTTY);
-            }
-        }
-    }
-}
-
-/// Uses the processor for some time.
-fn spin(nanos: u64) {
-    let end = clock::now().0 + nanos;
-    while clock::now().0 < end {
-        std::hint::spin_loop();
-    }
-}
-
-/// Sends the tracer our process id, and waits until the tracer has seized us.
-unsafe fn meet(orders: &Orders) {
-    // SAFETY: system calls with valid buffers.
-    unsafe {
-        libc::close(orders.tracers_end);
-        let (pid, mut go) = (libc::getpid(), 0_u8);
-        // the reason for what fails without one
-        *libc::__errno_location() = libc::ECONNRESET;
-        check(pid, 6, orders);
-        let written = libc::write(orders.meeting, ptr::from_ref(&pid).cast(), size_of_val(&pid));
-        check(if written == 4 { 0 } else { -1 }, 6, orders);
-        let heard = libc::read(orders.meeting, ptr::from_mut(&mut go).cast(), 1);
-        check(if heard == 1 { 0 } else { -1 }, 6, orders);
-    }
-}
-
-unsafe fn check(result: c_int, step: u32, orders: &Orders) {
-    if result < 0 {
-        // SAFETY: called in the child only, with the parent's orders.
-        unsafe { fail(step, orders) };
-    }
-}
-
-unsafe fn fail(step: u32, orders: &Orders) -> ! {
-    // SAFETY: the report lies in the shared page; `_exit` runs no handler of the parent's.
-    unsafe {
-        orders.report.write_volatile(Report { errno: *libc::__errno_location(), step });
-        libc::_exit(127)
-    }
-}
 
 impl Shared {
     fn new() -> Result<Shared, LaunchError> {

@@ -1,7 +1,9 @@
 //! Changes to our own process, so that it neither slows down nor changes the programs it measures.
 
-use std::os::fd::RawFd;
+use super::stdio::null;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Gives this thread its own table of descriptors, with only the given one or empty. Returns false if the kernel
 /// cannot do that (before Linux 5.9); then the table stays as it is.
@@ -21,6 +23,24 @@ pub fn keep_descriptors(only: Option<RawFd>) -> bool {
         unshare(0, before, 0);
     }
     unshared
+}
+
+static STDIN_IS_EMPTY: AtomicBool = AtomicBool::new(false);
+
+/// From now on our own stdin is `/dev/null`, for commands that read nothing from it. Programs whose stdin is to be empty inherit
+/// it, which saves a system call in each of them. Without the descriptors for it, it stays as it is.
+pub fn leave_stdin() {
+    if let Ok(null) = null() {
+        // SAFETY: replaces a descriptor that the standard library never closes.
+        let replaced = unsafe { libc::dup2(null.as_raw_fd(), 0) } == 0;
+        // ORDERING: a lone flag, set before any launch.
+        STDIN_IS_EMPTY.store(replaced, Ordering::Relaxed);
+    }
+}
+
+/// Whether our own stdin is `/dev/null`: see [`leave_stdin`].
+pub(super) fn has_left_stdin() -> bool {
+    STDIN_IS_EMPTY.load(Ordering::Relaxed)
 }
 
 /// Handles SIGPIPE by doing nothing. Rust ignores SIGPIPE, and an ignored signal stays ignored across an exec; a

@@ -15,21 +15,31 @@ const LOOK: Duration = Duration::from_millis(1);
 /// Which of the descriptors has something to read, after waiting at most `pause` for one. Those below 0 have nothing.
 /// `None`, after a moment, if the kernel does not say.
 pub(super) fn polled<const N: usize>(descriptors: [i32; N], pause: Duration) -> Option<[bool; N]> {
-    let mut asked = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     // a pause must not become a busy loop
     let pause = pause.max(MIN_PAUSE);
     let time = libc::timespec {
         tv_sec: libc::time_t::try_from(pause.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: pause.subsec_nanos().into(),
     };
-    // SAFETY: the array is valid for its length, and the time is valid; no mask is given.
-    let answer =
-        unsafe { libc::ppoll(asked.as_mut_ptr(), N as libc::nfds_t, &raw const time, std::ptr::null()) };
-    if answer < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+    let polled = poll(descriptors, &raw const time);
+    if polled.is_none() {
         crate::clock::pause(pause.min(LOOK));
-        return None;
     }
-    Some(asked.map(|asked| asked.revents != 0))
+    polled
+}
+
+/// The same without a limit, which needs no timer: until a signal arrives, for which none of them has anything. `None`: the
+/// kernel does not say.
+pub(super) fn polled_for_long<const N: usize>(descriptors: [i32; N]) -> Option<[bool; N]> {
+    poll(descriptors, std::ptr::null())
+}
+
+fn poll<const N: usize>(descriptors: [i32; N], time: *const libc::timespec) -> Option<[bool; N]> {
+    let mut asked = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // SAFETY: the array is valid for its length, and the time is valid or null; no mask is given.
+    let answer = unsafe { libc::ppoll(asked.as_mut_ptr(), N as libc::nfds_t, time, std::ptr::null()) };
+    let failed = answer < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::EINTR);
+    (!failed).then(|| asked.map(|asked| asked.revents != 0))
 }
 
 /// A descriptor of a process. It becomes readable when all threads of the process have exited (`pidfd_open(2)`, Linux 5.3).

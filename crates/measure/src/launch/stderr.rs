@@ -1,9 +1,10 @@
 //! The tracee's stderr: a pipe whose last bytes are kept, to show why a program failed.
 
 use super::diagnosis::LaunchError;
+use super::pipes::{pipe, read_now};
 use std::fs::File;
-use std::io::{ErrorKind, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io::ErrorKind;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// How many bytes are kept for messages.
 const TAIL: usize = 4096;
@@ -31,11 +32,6 @@ impl Stderr {
         self.tracee.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    /// Closes our copy of the tracee's end.
-    pub(super) fn release(&mut self) {
-        self.tracee = None;
-    }
-
     /// The descriptor to poll; -1, which poll(2) ignores, if there is nothing to wait for.
     pub(super) fn pollable(&self) -> i32 {
         self.ours.as_ref().map_or(-1, AsRawFd::as_raw_fd)
@@ -43,13 +39,16 @@ impl Stderr {
 
     /// Reads what has arrived, without waiting, and passes each piece on.
     pub(super) fn drain(&mut self, mut pass_on: impl FnMut(&[u8])) {
-        let Some(mut ours) = self.ours.take() else { return };
+        let Some(ours) = self.ours.take() else { return };
         let mut buffer = [0_u8; CHUNK];
         loop {
-            match ours.read(&mut buffer) {
+            match read_now(&ours, &mut buffer) {
                 Ok(count @ 1..) => {
                     pass_on(&buffer[..count]);
                     self.keep(&buffer[..count]);
+                    if count < CHUNK {
+                        break self.ours = Some(ours);
+                    }
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break self.ours = Some(ours),
@@ -63,27 +62,10 @@ impl Stderr {
         self.tail.drain(..self.tail.len().saturating_sub(TAIL));
     }
 
-    /// The last bytes.
-    pub(super) fn into_tail(self) -> Vec<u8> {
-        self.tail
+    /// The last bytes, and the descriptors that are still open.
+    pub(super) fn into_parts(self) -> (Vec<u8>, [Option<OwnedFd>; 2]) {
+        (self.tail, [self.ours.map(OwnedFd::from), self.tracee])
     }
-}
-
-/// A pipe: our end, which does not block, and the tracee's.
-pub(super) fn pipe() -> Result<(File, OwnedFd), LaunchError> {
-    let mut ends = [0; 2];
-    // SAFETY: `ends` has room for the two descriptors.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(LaunchError::resource("a pipe"));
-    }
-    // SAFETY: both were just created and belong to nobody else.
-    let (ours, tracee) = unsafe { (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
-    // Only our end is non-blocking: the tracee's must block, as a shell's pipe does. SAFETY: plain fcntl on a
-    // descriptor that we own.
-    if unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
-        return Err(LaunchError::resource("a pipe that does not block"));
-    }
-    Ok((ours, tracee))
 }
 
 #[cfg(test)]
@@ -104,6 +86,6 @@ mod tests {
         drop(tracee);
         stderr.drain(|_| ());
         assert_eq!((stderr.pollable(), passed), (-1, TAIL / 2 * 3));
-        assert_eq!(stderr.into_tail(), [[b'b'; TAIL / 2], [b'c'; TAIL / 2]].concat());
+        assert_eq!(stderr.into_parts().0, [[b'b'; TAIL / 2], [b'c'; TAIL / 2]].concat());
     }
 }

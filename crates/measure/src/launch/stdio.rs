@@ -2,8 +2,9 @@
 
 use super::diagnosis::LaunchError;
 use super::interrupt;
+use super::pipes::{close_together, pipe, read_now};
 use super::places::PlaceSearch;
-use super::stderr::{Stderr, pipe};
+use super::stderr::Stderr;
 use super::temporary::temporary_file;
 use super::until::{Awaited, Sign, Until};
 use crate::clock;
@@ -58,6 +59,10 @@ pub struct Stdout {
     awaited: Option<Awaited>,
     places: Option<PlaceSearch>,
     was_full: bool,
+    /// A descriptor of the tracee's process, which becomes readable at its end; `None`: none was wanted.
+    pub(super) end: Option<OwnedFd>,
+    /// Everything was read, and nobody is left who could write more.
+    complete: bool,
     stderr: Stderr,
 }
 
@@ -109,6 +114,8 @@ impl Stdout {
             awaited: None,
             places: None,
             was_full: false,
+            end: None,
+            complete: false,
             stderr: Stderr::open()?,
         })
     }
@@ -170,11 +177,12 @@ impl Stdout {
         self.tracee.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    /// Closes our copy of the tracee's end; otherwise end-of-file would never come. Call it only once the tracee
-    /// has its own.
+    /// Closes our copy of a terminal's end for the tracee. Its output reaches our end by then. Call it only once the tracee has
+    /// exited. The ends of pipes are closed together with ours, which needs fewer system calls.
     pub fn release(&mut self) {
-        self.tracee = None;
-        self.stderr.release();
+        if self.kind == OutputKind::Pty {
+            self.tracee = None;
+        }
     }
 
     /// The descriptor that the tracee gets as its stderr.
@@ -193,6 +201,11 @@ impl Stdout {
         [stdout, self.stderr.pollable()]
     }
 
+    /// How many bytes of stdout were read so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.collected.bytes
+    }
+
     /// Reads what has arrived, without waiting.
     pub fn drain(&mut self) {
         let awaited = &mut self.awaited;
@@ -201,6 +214,17 @@ impl Stdout {
                 awaited.take_stderr(piece);
             }
         });
+        self.drain_stdout();
+    }
+
+    /// Reads the rest. Nobody is left who could write more.
+    pub(super) fn complete(&mut self) {
+        self.drain();
+        self.complete = true;
+    }
+
+    /// Reads what has arrived of stdout, without waiting.
+    pub(super) fn drain_stdout(&mut self) {
         let is_over = self.kind == OutputKind::Pipe && self.collected.closed;
         if self.kind == OutputKind::File || is_over {
             return;
@@ -208,9 +232,18 @@ impl Stdout {
         let Some(mut ours) = self.ours.take() else { return };
         let mut buffer = [0_u8; CHUNK];
         loop {
-            match ours.read(&mut buffer) {
+            let read = match self.kind {
+                OutputKind::Pipe => read_now(&ours, &mut buffer),
+                _ => ours.read(&mut buffer),
+            };
+            match read {
                 Ok(0) => break self.collected.closed = true,
-                Ok(count) => self.take(&buffer[..count]),
+                Ok(count) => {
+                    self.take(&buffer[..count]);
+                    if self.kind == OutputKind::Pipe && count < CHUNK {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 // A pty answers EIO once every other process has closed it.
@@ -222,7 +255,9 @@ impl Stdout {
 
     /// All of the output. The tracee must have ended.
     pub fn finish(mut self) -> Collected {
-        self.drain();
+        if !self.complete {
+            self.drain();
+        }
         if self.kind == OutputKind::File {
             self.read_file();
         }
@@ -233,7 +268,10 @@ impl Stdout {
         }
         self.collected.reached = self.awaited.and_then(|awaited| Some((awaited.found()?, awaited.sign()?)));
         self.collected.places = self.places.map(PlaceSearch::found).unwrap_or_default();
-        self.collected.stderr = self.stderr.into_tail();
+        let (tail, errors) = self.stderr.into_parts();
+        self.collected.stderr = tail;
+        let ends = [self.ours.map(OwnedFd::from), self.tracee, self.end].into_iter().chain(errors);
+        close_together(ends.flatten());
         self.collected
     }
 

@@ -124,6 +124,12 @@ pub fn kill_adopted() -> Result<(), LaunchError> {
     if ADOPTING.load(Ordering::Relaxed) && has_children() { kill_orphans() } else { Ok(()) }
 }
 
+/// Whether nothing is left of the trees of our children. It is known only if we adopt their orphans.
+pub(super) fn is_childless() -> bool {
+    // ORDERING: see `adopt_orphans`.
+    ADOPTING.load(Ordering::Relaxed) && !has_children()
+}
+
 /// From now on this child is left alone. Forgets and reaps those that have ended.
 pub(super) fn spare(child: i32) {
     let mut spared = SPARED.lock().unwrap_or_else(PoisonError::into_inner);

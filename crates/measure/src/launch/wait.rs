@@ -5,13 +5,14 @@ use super::child::Child;
 use super::diagnosis::LaunchError;
 use super::exit_status::named;
 use super::interrupt;
-use super::ready::ChildEnd;
+use super::ready::{ChildEnd, polled_for_long};
 use super::stdio::Stdout;
 use super::{ExitStatus, kill_guard, tree};
 use crate::clock;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ use std::time::Duration;
 pub enum Watch {
     /// As it arrives: we see when the first byte arrives, but the tracee's write wakes us.
     Arrival,
+    /// The first byte as it arrives, and then as [`Watch::Exit`]. For tracers that do not see the write, and programs that
+    /// print little.
+    FirstByte,
     /// Once the tracee has exited, or has run for 50 to 100 ms. Its write wakes nobody, and a time limit costs
     /// nothing. For tracers that see the write themselves, and for programs that print less than a pipe can hold:
     /// see [`Launcher::watch`](super::Launcher::watch).
@@ -58,6 +62,10 @@ pub struct Ended {
     pub killed: Option<Killed>,
     /// Processes of its group were still alive when it was reaped. They were killed.
     pub left_behind: bool,
+    /// When we began to wait for the first byte and then, woken by it, for the end; `None`: we did not.
+    pub slept: [Option<Nanos>; 2],
+    /// It is known that nothing is left of its tree.
+    pub childless: bool,
 }
 
 /// Why we killed a tracee.
@@ -146,9 +154,15 @@ fn until_cleared(
     // Not earlier: our copy keeps the open file alive, and the kernel side knows the file by its address. If it
     // were freed, the next file that the tracee opens could be taken for it.
     stdout.release();
-    stdout.drain();
 
-    ended.left_behind = tree::clear_group(child.pid);
+    // An orphan of its tree would be our child, so this tells of its group, too.
+    ended.childless = tree::is_childless();
+    if ended.childless {
+        stdout.complete();
+    } else {
+        stdout.drain();
+        ended.left_behind = tree::clear_group(child.pid);
+    }
     if interrupt::interrupted().is_some() {
         return Err(LaunchError::Interrupted);
     }
@@ -174,18 +188,46 @@ pub(crate) fn prepare(watch: Watch) {
     }
 }
 
-fn blocking_wait(child: &Child, stdout: &Stdout, watch: Watch, timeout: Option<Duration>) -> BlockingWait {
+fn blocking_wait(
+    child: &Child,
+    stdout: &mut Stdout,
+    watch: Watch,
+    timeout: Option<Duration>,
+) -> BlockingWait {
     let has_short_limit = timeout.is_some_and(|limit| limit <= SHORT_LIMIT);
     if watch == Watch::Arrival || stdout.is_awaited() || has_short_limit {
         return BlockingWait::NotTried;
     }
+    let first = (watch == Watch::FirstByte).then(clock::now);
+    if watch == Watch::FirstByte && !read_first_byte(stdout) {
+        return BlockingWait::Interrupted;
+    }
+    let slept = [first, (stdout.bytes() > 0).then(clock::now)];
     match attendant::attended(|| reap(child, 0)) {
         Some(Some(ended)) if libc::WIFSTOPPED(ended.status) => {
             BlockingWait::Stopped(libc::WSTOPSIG(ended.status))
         }
-        Some(Some(ended)) => BlockingWait::Reaped(ended),
+        Some(Some(ended)) => BlockingWait::Reaped(Ended { slept, ..ended }),
         Some(None) => BlockingWait::Interrupted,
         None => BlockingWait::NotTried,
+    }
+}
+
+/// Waits for the first byte, and reads it, or for the end of the tracee. Returns false if neither came for long.
+fn read_first_byte(stdout: &mut Stdout) -> bool {
+    let Some(end) = stdout.end.as_ref().map(AsRawFd::as_raw_fd) else { return false };
+    loop {
+        let [output, errors] = stdout.pollable();
+        match attendant::attended(|| polled_for_long([end, output, errors])).flatten() {
+            Some([false, false, true]) => stdout.drain(),
+            Some([ended, has_output, _]) if ended || has_output => {
+                if has_output {
+                    stdout.drain_stdout();
+                }
+                return true;
+            }
+            _ => return false,
+        }
     }
 }
 
@@ -390,6 +432,8 @@ fn reap(child: &Child, options: i32) -> Option<Ended> {
         usage: Usage::from_kernel(&usage),
         killed: None,
         left_behind: false,
+        slept: [None; 2],
+        childless: false,
     })
 }
 

@@ -99,9 +99,11 @@ impl Timeline {
         if recording.backend.attaches_nothing() {
             return from_outside(events, spawn.at, wall);
         }
-        agree(recording)?;
-
         let root = Root::of(recording)?;
+        if resumed(events).next().is_some() {
+            return root.seen_at_one_stop(events, wall);
+        }
+        agree(recording)?;
 
         let phases = root.phases(events)?;
 
@@ -168,6 +170,30 @@ impl Root {
             setup: Some(between(self.returned, enter, "the first write", "the return of `execve`")?),
             write: Some(between(enter, exit, "the return of the first write", "its entry")?),
             teardown: between(exit, ended.max(exit), "the exit", "the return of the first write")?,
+        })
+    }
+
+    /// The exec and the arrival of the first byte bound the phases. What the tracee stood still belongs to none of them.
+    fn seen_at_one_stop(&self, events: &[Event], wall: Nanos) -> Result<Timeline, TimelineError> {
+        let arrived = find(events, |kind| matches!(kind, EventKind::FirstRead { .. }));
+        let arrived = arrived.ok_or(Missing("the arrival of the first byte"))?.at;
+        let ran = |from: Nanos| resumed(events).filter(|at| *at >= from).min().unwrap_or(from);
+
+        let startup = between(self.entered, self.returned, "the return of `execve`", "its entry")?;
+        let setup =
+            between(ran(self.returned), arrived, "the first byte's arrival", "the return of `execve`")?;
+        let teardown = between(ran(arrived), self.exited, "the exit", "the first byte's arrival")?;
+        let phases = Phases { startup, setup: Some(setup), write: None, teardown };
+
+        Ok(Timeline {
+            first_byte: Some(startup + setup),
+            total: phases.total(),
+            phases: Some(phases),
+            wall,
+            instants: Vec::new(),
+            processes: 0,
+            threads: 0,
+            execs: 0,
         })
     }
 
@@ -251,6 +277,10 @@ fn agree(recording: &Recording) -> Result<(), TimelineError> {
 
 fn reached(events: &[Event]) -> Option<&Event> {
     find(events, |kind| matches!(kind, EventKind::Reached { .. }))
+}
+
+fn resumed(events: &[Event]) -> impl Iterator<Item = Nanos> {
+    events.iter().filter(|event| event.kind == EventKind::Resumed).map(|event| event.at)
 }
 
 fn processes(recording: &Recording) -> usize {

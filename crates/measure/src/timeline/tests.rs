@@ -243,3 +243,23 @@ fn what_is_written_after_the_end_of_the_run_is_not_its_first_byte() {
     assert_eq!((timeline.total, timeline.first_byte), (Nanos(290), None));
     assert_eq!(timeline.phases.unwrap().setup, Some(Nanos(240)));
 }
+
+/// With a single stop, at the return of the exec: the tracee stands still from 60 to 70, and from 90 to 97 while we read.
+#[test]
+fn what_the_tracee_stood_still_is_part_of_no_phase() {
+    let exec = || vec![root(10, EventKind::ExecEnter), root(60, EventKind::ExecExit { result: 0 })];
+    let resumed = |ns| root(ns, EventKind::Resumed);
+    let arrived = || at(90, 0, 0, EventKind::FirstRead { bytes: 6 });
+    let end = || root(140, EventKind::ParentTold);
+    let of = |events: Vec<Vec<Event>>| Timeline::of(&recording(6, events.concat()));
+
+    let timeline = of(vec![exec(), vec![resumed(70), arrived(), resumed(97), end()]]).unwrap();
+    let phases = Phases { startup: Nanos(50), setup: Some(Nanos(20)), write: None, teardown: Nanos(43) };
+    assert_eq!(timeline.phases, Some(phases));
+    assert_eq!((timeline.first_byte, timeline.total), (Some(Nanos(70)), Nanos(113)));
+
+    let timeline = of(vec![exec(), vec![resumed(70), arrived(), end()]]).unwrap();
+    assert_eq!(timeline.phases.unwrap().teardown, Nanos(50), "the reader has a processor of its own");
+    let silent = of(vec![exec(), vec![resumed(70), end()]]);
+    assert_eq!(silent, Err(Missing("the arrival of the first byte")));
+}

@@ -49,14 +49,15 @@ impl PipeTracer {
         preparation: Preparation<'_>,
     ) -> Result<Recording, LaunchError> {
         let mut stdout = options.stdout()?;
-        let watch = if self.watch == Watch::Exit { launcher.watch() } else { self.watch };
+        let watch = if self.watch == Watch::Exit { launcher.watch() } else { launcher.watch_arrival() };
         wait::prepare(watch);
         let child = launcher.launch(&mut stdout, preparation)?;
         let ended = until_reaped(&child, &mut stdout, watch, options.timeout);
         launcher.learn(&stdout);
         // No tracer saw which processes were created. Those that left the tracee's group are our children now, if
         // we adopt orphans.
-        let cleared = tree::kill_adopted();
+        let childless = ended.as_ref().is_ok_and(|ended| ended.childless);
+        let cleared = if childless { Ok(()) } else { tree::kill_adopted() };
         let ended = ended?;
         cleared?;
         let mut recording = frame(Backend::Pipe, launcher, options, &child, &ended, stdout.finish());

@@ -160,8 +160,9 @@ impl BpfPhases {
     }
 
     /// The results of the run since [`BpfPhases::arm`]. The tracee must have been reaped. Processes that it left running
-    /// are killed while the kernel side still follows them, so no entry of its tables outlives the run.
-    fn collect(&mut self) -> Observed {
+    /// are killed while the kernel side still follows them, so no entry of its tables outlives the run. `childless`: we have no
+    /// children.
+    fn collect(&mut self, childless: bool) -> Observed {
         self.ring.watch(false);
         let session = self.session.read();
         let outlived = self.kill_survivors(&session.run);
@@ -179,7 +180,7 @@ impl BpfPhases {
         }
 
         // Orphans are ours, also those that are dead, and those whose events were lost.
-        let adopted = tree::kill_adopted();
+        let adopted = if childless { Ok(()) } else { tree::kill_adopted() };
         observed.outlived = observed.outlived.and_then(|lived| adopted.map(|()| lived));
         observed
     }
@@ -241,7 +242,8 @@ impl Tracer for BpfPhases {
         let mut stdout = options.stdout()?;
         self.arm(options.output.is_read());
         let ended = observed_run(launcher, &mut stdout, options.timeout);
-        let Observed { mut events, ids, session, lost, outlived } = self.collect();
+        let childless = ended.as_ref().is_ok_and(|(_, ended)| ended.childless);
+        let Observed { mut events, ids, session, lost, outlived } = self.collect(childless);
         let (child, ended) = ended?;
         let mut recording = frame(Backend::Bpf, launcher, options, &child, &ended, stdout.finish());
         recording.left_behind |= outlived?;

@@ -98,6 +98,8 @@ pub enum EventKind {
     /// A process is dead. Its memory and files are released, and its parent has its SIGCHLD (`exit_notify` in
     /// kernel/exit.c; with ptrace: when wait4 reports its death).
     ParentTold,
+    /// Only with ptrace: a tracee that had stood still since the event before could go on.
+    Resumed,
     /// The first bytes arrived at the reading end of the tracee's stdout.
     FirstRead {
         /// How many bytes came with the first read.

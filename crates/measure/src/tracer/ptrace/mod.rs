@@ -2,7 +2,7 @@
 //!
 //! For the *phases* a seccomp filter stops the tracee only at the calls that bound them. A program that prints once stops
 //! six times: at the entry of `execve`, when the old image is gone, at the return of `execve`, at the entry and the return
-//! of the write, and at the exit. For the *counts* ([`count`]) every system call stops twice.
+//! of the write, and at the exit. A program that is known to run alone stops once ([`light`]). For the *counts* ([`count`]) every system call stops twice.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -12,6 +12,7 @@
 //! | `reports` | waits for the next stop of any tracee |
 //! | `follow` | follows the tree from stop to stop until nothing of it is left |
 //! | `stops` | what a sampler hears of them |
+//! | `light` | a program that runs alone, at a single stop |
 //! | `task_tree` | the threads and processes that are alive |
 //! | `phases`, `tally`, `full` | turn stops into events and counts |
 //! | `contents` | what the buffers among the arguments of a call contain |
@@ -39,6 +40,7 @@ mod files_of_run;
 mod filter;
 mod follow;
 mod full;
+mod light;
 mod our_stdout;
 mod phases;
 mod proc;
@@ -105,8 +107,12 @@ impl Tracer for PtracePhases {
     }
 
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
-        observe(launcher, options, Extent::Phases, Some(&self.filter), None)
-            .map(|observed| observed.recording)
+        if light::is_enough(launcher, options) {
+            return light::run(launcher, options);
+        }
+        let observed = observe(launcher, options, Extent::Phases, Some(&self.filter), None)?;
+        launcher.learn_whether_alone(light::was_alone(&observed.recording));
+        Ok(observed.recording)
     }
 }
 
@@ -204,8 +210,9 @@ fn observe(
         };
 
         stdout.release();
-        launcher.learn(&stdout);
         let traced = tracing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        stdout.drain();
+        launcher.learn(&stdout);
         child.map(|child| (child, killed, traced))
     })?;
 
@@ -334,7 +341,7 @@ fn observed(
 
     // If we had to kill the tracee, it has left nothing behind by itself.
     let left_behind = killed.is_none() && (outlived || of_its_group);
-    let ended = Ended { status, reaped, usage, killed, left_behind };
+    let ended = Ended { status, reaped, usage, killed, left_behind, slept: [None; 2], childless: false };
     let mut recording = frame(Backend::Ptrace, launcher, options, child, &ended, stdout.finish());
 
     // Mostly read after the tracee has exited, so the instant means nothing.

@@ -3,13 +3,15 @@
 //! The simplest wait is `wait4(-1)`. For each report the kernel walks along all tracees, the newest first, until it finds
 //! one that has stopped (`do_wait` in kernel/exit.c). If it is asked for the resources that were used, it also walks
 //! along all threads of that one's process (`getrusage` in kernel/sys.c). With many tracees both take longer than all
-//! else. So then the resources are asked for once, when the root is dead, and the tracees that have stopped last are
-//! looked at first: a thread that creates others is usually the next one, too. A look at one tracee does not depend on
-//! the number of tracees (since Linux 5.14; `do_wait_pid`).
+//! else. So then the resources are asked for once, when the root is dead, and a few tracees are looked at first, each at
+//! the same cost for any number of tracees (since Linux 5.14; `do_wait_pid`): those that have stopped last, because a
+//! thread that creates others is usually the next one, too, and those that were created after them, because threads that
+//! were woken together end in the order of their creation.
 
 use super::tracee::TracedThread;
 use crate::clock;
 use crate::units::Nanos;
+use std::collections::BTreeSet;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -41,11 +43,11 @@ const FEW: usize = 64;
 /// How many tracees are looked at first.
 const LAST: usize = 4;
 
-/// For how long they are looked at again and again. Then there is a pause between two looks: such a look costs about as
-/// much as the kernel needs to walk along so many tracees.
+/// For how long they are looked at again and again if nobody else seems to have stopped. Then there is a pause between two
+/// looks, which takes about as long as the kernel needs to walk along so many tracees.
 const PATIENCE: Nanos = Nanos(20_000);
 const PAUSE: Duration = Duration::from_micros(20);
-const TRACEES_A_LOOK: usize = 256;
+const TRACEES_A_PAUSE: usize = 4096;
 
 /// After so many reports of the last ones, and one for every so many tracees, all are looked at: others may have stopped
 /// long ago, and the last ones may be waiting for them.
@@ -63,6 +65,10 @@ pub(super) struct Reports {
     last: [i32; LAST],
     /// How many reports in a row came from them.
     turns: usize,
+    /// All tracees that are known, in the order of their creation.
+    known: BTreeSet<i32>,
+    /// The last look at all found one that had stopped already, so there may be more.
+    backlog: bool,
 }
 
 /// What a tracee has to report.
@@ -75,50 +81,63 @@ struct News {
 impl Reports {
     /// For the tree that begins with `root`.
     pub(super) fn about(root: i32) -> Reports {
-        Reports { root, last: [root; LAST], turns: 0 }
+        Reports { root, last: [root; LAST], turns: 0, known: BTreeSet::from([root]), backlog: false }
     }
 
     /// Waits for the next report about a tracee; there are so many `tracees`.
     pub(super) fn next(&mut self, tracees: usize) -> Waited {
-        if tracees <= FEW { taken(-1, 0, true).unwrap_or_else(failed) } else { self.next_of_many(tracees) }
+        let waited = if tracees <= FEW {
+            taken(-1, 0, true).unwrap_or_else(failed)
+        } else {
+            self.next_of_many(tracees)
+        };
+        if let Waited::Reported(report) = &waited {
+            self.note(report);
+        }
+        waited
+    }
+
+    fn note(&mut self, Report { tracee, status, .. }: &Report) {
+        if libc::WIFSTOPPED(*status) {
+            self.remember(tracee.0);
+        } else {
+            self.known.remove(&tracee.0);
+        }
     }
 
     fn next_of_many(&mut self, tracees: usize) -> Waited {
         loop {
-            let report = match self.of_the_last(tracees) {
-                Some(report) => {
-                    self.turns += 1;
-                    Some(report)
-                }
-                None => self.of_all(),
-            };
+            let prefers_the_last = self.turns < TURNS + tracees / TRACEES_A_TURN;
+            let report = prefers_the_last.then(|| self.of_the_last(tracees)).flatten();
+            self.turns = if report.is_some() { self.turns + 1 } else { 0 };
             // A tracee that was killed meanwhile has nothing to report yet.
-            let Some(report) = report else { continue };
-            if let Waited::Reported(report) = &report {
-                self.remember(report.tracee.0);
+            if let Some(report) = report.or_else(|| self.of_all()) {
+                return report;
             }
-            return report;
         }
     }
 
+    /// The report of any tracee, as soon as there is one.
     fn of_all(&mut self) -> Option<Waited> {
-        self.turns = 0;
-        match news(libc::P_ALL, 0, 0) {
+        let present = news(libc::P_ALL, 0, libc::WNOHANG);
+        self.backlog = present.is_some();
+        match present.or_else(|| news(libc::P_ALL, 0, 0)) {
             Some(news) => self.take(news),
             None => Some(failed()),
         }
     }
 
-    /// The report of one of the tracees that have stopped last, if one stops soon.
+    /// The report of one of the tracees that have stopped last, or of a next one. If all others seem to run, it may take a
+    /// while.
     fn of_the_last(&self, tracees: usize) -> Option<Waited> {
-        if self.turns >= TURNS + tracees / TRACEES_A_TURN {
-            return None;
-        }
         let (since, mut pauses) = (clock::now(), 0);
         loop {
             let report = self.last.iter().find_map(|tracee| self.of_one(*tracee));
-            if report.is_some() || pauses > tracees / TRACEES_A_LOOK {
+            if report.is_some() || pauses > tracees / TRACEES_A_PAUSE {
                 return report;
+            }
+            if self.backlog {
+                return self.last.iter().find_map(|tracee| self.of_one(self.created_after(*tracee)?));
             }
             if clock::now().0 - since.0 < PATIENCE.0 {
                 std::thread::yield_now(); // they may have to run on this processor
@@ -127,6 +146,10 @@ impl Reports {
                 pauses += 1;
             }
         }
+    }
+
+    fn created_after(&self, tracee: i32) -> Option<i32> {
+        self.known.range(tracee + 1..).next().copied()
     }
 
     fn of_one(&self, tracee: i32) -> Option<Waited> {
@@ -145,6 +168,7 @@ impl Reports {
         let place = self.last.iter().position(|known| *known == tracee).unwrap_or(LAST - 1);
         self.last[..=place].rotate_right(1);
         self.last[0] = tracee;
+        self.known.insert(tracee);
     }
 }
 
@@ -231,8 +255,7 @@ mod tests {
     #[test]
     fn the_last_ones_are_not_preferred_for_ever() {
         let mut reports = Reports::about(1);
-        reports.turns = TURNS;
-        assert!(reports.of_the_last(FEW - 1).is_none());
+        reports.turns = TURNS + (FEW + 1) / TRACEES_A_TURN;
         assert!(matches!(reports.next(FEW + 1), Waited::Over));
         assert_eq!(reports.turns, 0);
     }
@@ -244,5 +267,6 @@ mod tests {
             reports.remember(tracee);
         }
         assert_eq!(reports.last, [4, 6, 5, 2]);
+        assert_eq!([2, 4, 6].map(|tracee| reports.created_after(tracee)), [Some(3), Some(5), None]);
     }
 }

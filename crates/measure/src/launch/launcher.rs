@@ -40,16 +40,31 @@ pub struct Launcher {
     terminal: Option<File>,
     cpus: Option<libc::cpu_set_t>,
     unmask: bool,
-    prints_much: bool,
-    /// The last run printed something, and far less than a pipe can hold.
-    prints_little: bool,
     /// The ends of its next children are waited for by `poll`.
     polls_ends: bool,
+    habits: Habits,
+    shared: Shared,
+}
+
+/// What is known of a program's runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Habits {
+    prints: Printing,
     /// The last run that a tracer followed had one process, one thread and one exec.
     alone: bool,
     /// We share the processor of its runs.
     shares_processor: bool,
-    shared: Shared,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Printing {
+    /// Not known, or nothing.
+    #[default]
+    Unknown,
+    /// In the last run far less than a pipe can hold.
+    Little,
+    /// A run had to wait because nobody read its output.
+    Much,
 }
 
 /// A program that prints less than this in each run never fills its pipe.
@@ -101,11 +116,8 @@ impl Launcher {
             terminal: File::open("/dev/tty").ok(),
             cpus: None,
             unmask: !own_mask_is_empty(),
-            prints_much: false,
-            prints_little: false,
             polls_ends: false,
-            alone: false,
-            shares_processor: false,
+            habits: Habits::default(),
             shared: Shared::new()?,
             command,
         })
@@ -142,43 +154,48 @@ impl Launcher {
     /// Reads the output while the program writes it, from the first run on. Otherwise a first run that fills its pipe waits
     /// until we look.
     pub fn read_along(&mut self) {
-        self.prints_much = true;
+        self.habits.prints = Printing::Much;
     }
 
     /// When to look at the output of a run whose tracer needs no early look. A program that was seen to fill its
     /// pipe must be read while it writes; otherwise its runs would last until we look.
     pub fn watch(&self) -> Watch {
-        if self.prints_much { Watch::Arrival } else { Watch::Exit }
+        if self.habits.prints == Printing::Much { Watch::Arrival } else { Watch::Exit }
     }
 
     /// When to look at the output of a run whose tracer sees the first byte only as it arrives.
     pub(crate) fn watch_arrival(&mut self) -> Watch {
-        let watch = if self.prints_little { Watch::FirstByte } else { Watch::Arrival };
+        let watch = if self.habits.prints == Printing::Little { Watch::FirstByte } else { Watch::Arrival };
         self.polls_ends = watch == Watch::FirstByte;
         watch
     }
 
     /// Learns from a run that has ended how to watch the next ones.
     pub fn learn(&mut self, stdout: &Stdout) {
-        self.prints_much |= stdout.was_full();
-        self.prints_little = !self.prints_much && (1..LITTLE).contains(&stdout.bytes());
+        let prints = &mut self.habits.prints;
+        *prints = match stdout.bytes() {
+            _ if stdout.was_full() || *prints == Printing::Much => Printing::Much,
+            1..LITTLE => Printing::Little,
+            _ => Printing::Unknown,
+        };
         self.polls_ends = false;
     }
 
     /// From now on we share the one processor of the runs.
     pub fn share_processor(&mut self) {
-        self.shares_processor = may_be_traced();
+        self.habits.shares_processor = may_be_traced();
     }
 
     /// Learns from a run that a tracer followed whether it had one process, one thread and one exec, and no other way to print.
     pub(crate) fn learn_whether_alone(&mut self, alone: bool) {
-        self.alone = alone;
+        self.habits.alone = alone;
     }
 
     /// Whether a single stop shows enough of a run: on a processor that we share, and without more processes and more output
     /// than the last ones.
     pub(crate) fn is_small(&self) -> bool {
-        self.alone && self.shares_processor && self.prints_little
+        let Habits { prints, alone, shares_processor } = self.habits;
+        alone && shares_processor && prints == Printing::Little
     }
 
     /// When the last child that stops was about to enter `execve`.

@@ -17,8 +17,8 @@ pub(super) fn pipe() -> Result<(File, OwnedFd), LaunchError> {
     Ok(unsafe { (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
-/// Reads from our end of a pipe without waiting (`RWF_NOWAIT` of preadv2(2), for pipes since Linux 6.5). Fewer bytes than the
-/// buffer has room for were all that there were.
+/// Reads from our end of a pipe without waiting (`RWF_NOWAIT` of preadv2(2), which older kernels refuse for pipes). Fewer
+/// bytes than the buffer has room for were all that there were.
 pub(super) fn read_now(pipe: &File, buffer: &mut [u8]) -> io::Result<usize> {
     static MUST_BE_SET: AtomicBool = AtomicBool::new(false);
     // ORDERING: a lone flag that publishes nothing else.

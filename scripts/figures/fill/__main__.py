@@ -11,7 +11,7 @@ from there if the files are there; the names of machines in the text around it a
 written, and the exit status is 1 if something would change. Prints the targets that were missed."""
 import contextlib, glob, re, sys
 
-import accuracy, bench, demonstration, floor, runtime, showdown, throughput, trace, watch, why
+import accuracy, bench, demonstration, floor, promises, runtime, showdown, throughput, trace, watch, why
 from results import Results
 
 FIGURES = {
@@ -32,6 +32,7 @@ FIGURES = {
     'filters': runtime.filters,
     'level0': runtime.level0,
     'level0-user': runtime.level0_user,
+    'promises': promises.table,
     'scores': runtime.scores,
     'residence': runtime.residence,
     'trace': trace.tables,

@@ -22,7 +22,8 @@ def environment(folder):
     """A small one, so that the caller's variables are no causes."""
     path = ':'.join(part for part in os.environ['PATH'].split(':') if '.pyenv' not in part)
     python = os.environ.get('PYTHON') or shutil.which('python3', path=path) or sys.executable
-    return {'PATH': path, 'HOME': folder, 'LANG': 'C.UTF-8', 'D': folder, 'PYTHON': os.path.realpath(python)}
+    return {'PATH': path, 'HOME': folder, 'LANG': 'C.UTF-8', 'D': folder, 'PYTHON': python,
+            'NAMED_PYTHON': os.environ.get('NAMED_PYTHON', python)}
 
 def document(words, env, cwd):
     with tempfile.NamedTemporaryFile(suffix='.json') as file:
@@ -46,8 +47,9 @@ def traced(firstbyte, case, env, cwd):
     command, variables = of_side(case, 'with', env)
     result = document([firstbyte, 'trace', '--', *shlex.split(command)], env | variables, cwd)['results'][0]
     wanted = lambda it: it['rule'] in case['rule'].split() and re.search(case.get('about', ''), it['text'])
-    every = [{key: it.get(key) for key in ('rule', 'costs_ns', 'saves_ns', 'within', 'text')} for it in result['findings']]
-    return result['total_ns'], next(filter(wanted, every), None), every
+    kept = lambda it, *more: {key: it.get(key) for key in ('rule', 'costs_ns', 'saves_ns', 'within', *more)}
+    finding = next(filter(wanted, result['findings']), None)
+    return result['total_ns'], finding and kept(finding, 'text'), [kept(it) for it in result['findings']]
 
 def saved(firstbyte, case, env, cwd, runs):
     """The differences of the rounds' totals and of their processor time, ns: medians, and the quartiles of the totals'."""

@@ -146,7 +146,7 @@ fn new_memory_that_is_touched_in_large_blocks_could_be_in_huge_pages() {
         found(run(quiet().into_iter().chain((0..1024).map(fault)).collect()), "new-memory").unwrap()
     };
     let dense = touched(4096);
-    assert_eq!((dense.cost, dense.saves), (Nanos(1_024_000), Some(Nanos(819_200))));
+    assert_eq!((dense.cost, dense.saves), (Nanos(1_024_000), Some(Nanos(921_600))));
     assert!(dense.text.contains("MADV_HUGEPAGE"), "{}", dense.text);
     let sparse = touched(1 << 16);
     assert_eq!((sparse.saves, sparse.text.contains("MADV_HUGEPAGE")), (None, false));

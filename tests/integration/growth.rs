@@ -8,9 +8,6 @@ use std::process::{Command, Output};
 
 const MANY: u64 = 20_000;
 
-/// By ptrace each of them stops four times, and on a busy machine each stop waits for a processor.
-const STOPPED: u64 = 5_000;
-
 /// Each process of a recording is analysed, too, and that without optimisation in this build.
 const EXPLAINED: u64 = 1_500;
 
@@ -66,10 +63,10 @@ fn each_of_many_threads_and_processes_is_seen_by_bpf() {
 
 #[test]
 fn each_of_many_threads_and_processes_is_seen_by_ptrace() {
-    let Some(threads) = bench("ptrace", "threads", STOPPED) else { return };
-    assert_eq!(threads["counts"]["threads"], STOPPED + 1, "{threads}");
-    let Some(processes) = bench("ptrace", "processes", STOPPED) else { return };
-    assert_eq!(processes["counts"]["processes"], STOPPED + 1, "{processes}");
+    let Some(threads) = bench("ptrace", "threads", MANY) else { return };
+    assert_eq!(threads["counts"]["threads"], MANY + 1, "{threads}");
+    let Some(processes) = bench("ptrace", "processes", MANY) else { return };
+    assert_eq!(processes["counts"]["processes"], MANY + 1, "{processes}");
 }
 
 #[test]

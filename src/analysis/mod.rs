@@ -15,6 +15,7 @@ pub mod attribution;
 pub mod binaries;
 pub mod call_text;
 mod call_values;
+mod cold_parts;
 mod construct;
 mod contents;
 pub mod correction;

@@ -1,6 +1,7 @@
 //! The functions of one ELF file: from its own symbol tables, and from its debug file or from packed symbols where it has
 //! been stripped.
 
+use super::cold_parts::Parts;
 use super::debug_files::{DebugFolders, packed_symbols};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
@@ -28,6 +29,7 @@ impl Symbols {
             let more = more.as_deref().and_then(|bytes| object::File::parse(bytes).ok());
             all.extend(more.iter().flat_map(functions));
         }
+        all.extend(cold_parts(file, &all));
 
         // of several names of one function, the one that a program uses: `malloc`, not `__libc_malloc`
         let underscores = |name: &str| name.len() - name.trim_start_matches('_').len();
@@ -55,6 +57,24 @@ impl Symbols {
         let mut readable = self.readable.borrow_mut();
         Some(Arc::clone(readable.entry(*start).or_insert_with(|| demangled(name))))
     }
+}
+
+/// Interpreters' main loops, which compilers divide.
+const DIVIDED: [&str; 1] = ["_PyEval_EvalFrameDefault"];
+
+/// The cold parts of functions, where they have no symbols.
+fn cold_parts(file: &object::File<'_>, all: &[(u64, u64, Arc<str>)]) -> Vec<(u64, u64, Arc<str>)> {
+    let is_divided = |name: &str| DIVIDED.contains(&name);
+    let is_cold = |name: &str| name.strip_suffix(".cold").is_some_and(is_divided);
+    if all.iter().any(|(.., name)| is_cold(name)) {
+        return Vec::new();
+    }
+    let cold = |(address, size, name): &(u64, u64, Arc<str>)| {
+        let function = *address..address.saturating_add(*size);
+        let cold = Parts::of(file)?.cold(&function)?;
+        Some((cold.start, cold.end - cold.start, format!("{name}.cold").into()))
+    };
+    all.iter().filter(|(.., name)| is_divided(name)).filter_map(cold).collect()
 }
 
 fn functions(file: &object::File<'_>) -> Vec<(u64, u64, Arc<str>)> {

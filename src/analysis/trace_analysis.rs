@@ -163,7 +163,7 @@ impl TraceAnalysis {
     /// How the runs should be sampled, by what the traced ones did.
     pub fn sampling_wish(&self) -> SamplingWish {
         let account = &self.summary.median_run;
-        if !loads::executes_python(account) {
+        if !loads::executes_readable(account) {
             return SamplingWish::Native;
         }
         if self.observed.rights.is_some() {

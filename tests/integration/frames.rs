@@ -26,15 +26,23 @@ def work(rounds):
         light(2000)
 ";
 
-/// Each function's name with its row. Names of the interpreter's own start are not unique.
-fn row<'r>(result: &'r Value, name: &str) -> &'r Value {
+/// A function of a language. Names of the interpreter's own start are not unique.
+pub(crate) fn row<'r>(result: &'r Value, language: &str, name: &str) -> &'r Value {
     let all = result["user_functions"].as_array().unwrap();
-    let found = all.iter().find(|it| it["function"] == name && it["language"] == "Python");
+    let found = all.iter().find(|it| it["function"] == name && it["language"] == language);
     found.unwrap_or_else(|| panic!("no `{name}` in {all:#?}"))
 }
 
+/// Three and a third standard errors, and three points.
+#[track_caller]
+pub(crate) fn assert_share(part: f64, rest: f64, samples: f64, context: &str) {
+    let share = part / (part + rest);
+    let allowed = 3.3 * (0.21 / samples).sqrt() + 0.03;
+    assert!((share - 0.7).abs() <= allowed, "{context}: {share} of {samples} samples");
+}
+
 /// `None`: this machine cannot stop programs for samples.
-fn sampled(words: &[&str]) -> Option<Value> {
+pub(crate) fn sampled(words: &[&str]) -> Option<Value> {
     let result = result(words).filter(|result| !result["sampling"].is_null());
     if result.is_none() {
         skipped("this machine does not trace or sample");
@@ -56,12 +64,10 @@ fn functions_of_python_have_their_file_their_lines_and_their_share() {
     let words = ["-r", "6", "--export-folded", exported.to_str().unwrap(), "--", shim.to_str().unwrap()];
     let Some(result) = sampled(&words) else { return };
 
-    let [heavy, light, work] = ["heavy", "light", "work"].map(|name| row(&result, name));
+    let [heavy, light, work] = ["heavy", "light", "work"].map(|name| row(&result, "Python", name));
     let [of_heavy, of_light] = [heavy, light].map(|it| it["total_ns"].as_f64().unwrap());
     let samples = heavy["samples"].as_f64().unwrap() + light["samples"].as_f64().unwrap();
-    let share = of_heavy / (of_heavy + of_light);
-    let allowed = 3.3 * (0.21 / samples).sqrt() + 0.03;
-    assert!((share - 0.7).abs() <= allowed, "{share} of {samples} samples");
+    assert_share(of_heavy, of_light, samples, "functions");
 
     assert_eq!(
         (&heavy["file"], &heavy["module"]),
@@ -128,7 +134,7 @@ fn an_ordinary_user_gets_functions_of_python_too() {
     let result =
         serde_json::from_slice::<Value>(&output.stdout).map(|document| document["results"][0].clone());
     match result.ok().filter(|result| !result["sampling"].is_null()) {
-        Some(result) => assert_eq!(row(&result, "heavy")["line"], 1),
+        Some(result) => assert_eq!(row(&result, "Python", "heavy")["line"], 1),
         None => skipped("that user may not sample"),
     }
 }

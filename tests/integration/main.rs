@@ -30,6 +30,7 @@ mod escapes;
 mod file_systems;
 mod floor;
 mod frames;
+mod frames_node;
 mod fuzz;
 mod growth;
 mod guide;

@@ -1,6 +1,6 @@
 //! The user's own functions, in the program's own language: each has the time of the libraries that it calls.
 
-use crate::analysis::profile::{Frame, Node, STANDARD_LIBRARY};
+use crate::analysis::profile::{Frame, Node, is_library};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -66,8 +66,7 @@ fn own(nodes: &[Node], root: usize) -> BTreeMap<&Frame, Own<'_>> {
 
 /// Whether a function belongs to the program itself, not to a library.
 fn is_own(frame: &Frame) -> bool {
-    let is_library = &*frame.module == STANDARD_LIBRARY || frame.module.contains("-packages/");
-    frame.source.is_some() && !is_library
+    frame.source.is_some() && !is_library(&frame.module)
 }
 
 fn is_site(frame: &Frame) -> bool {
@@ -103,8 +102,11 @@ mod tests {
 
     fn node(caller: Option<usize>, name: &str, file: &str, line: u32, time: f64) -> Node {
         let source = SourceLine { language: "Python", file: file.into(), line };
-        let module =
-            if file.contains("/lib/") || file.starts_with("<frozen ") { STANDARD_LIBRARY } else { file };
+        let module = if file.contains("/lib/") || file.starts_with("<frozen ") {
+            "Python's standard library"
+        } else {
+            file
+        };
         let frame = Frame { module: module.into(), function: Some(name.into()), source: Some(source) };
         Node { caller, frame, time: time * 1e6 }
     }

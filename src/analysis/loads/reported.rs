@@ -40,10 +40,16 @@ pub(in crate::analysis) fn runtimes(account: &Account, binaries: &FileBinaries) 
     found.into_iter().filter(|(_, programs)| *programs == 1).map(|(runtime, _)| runtime).collect()
 }
 
-/// Whether `CPython` executes a program in it. Its frames can be read.
-pub(in crate::analysis) fn executes_python(account: &Account) -> bool {
+/// The interpreters whose frames can be read, by the beginnings of their files' names.
+const READABLE: [&str; 2] = ["python", "node"];
+
+/// Whether an interpreter executes a program in it whose frames can be read.
+pub(in crate::analysis) fn executes_readable(account: &Account) -> bool {
     let mut execs = account.processes.iter().flat_map(|process| &process.execs);
-    execs.any(|exec| exec.executed.rsplit('/').next().is_some_and(|name| name.starts_with("python")))
+    execs.any(|exec| {
+        let name = exec.executed.rsplit('/').next().unwrap_or_default();
+        READABLE.iter().any(|known| name.starts_with(known))
+    })
 }
 
 fn runtime(path: &str, binaries: &FileBinaries) -> Option<AskedRuntime> {

@@ -4,14 +4,22 @@
 //! frames. So the runs take the places of these native frames. The interpreter's other functions around them only serve the
 //! program, and are left out: their time is that of the language function that is executed.
 
-use super::{Frame, SourceLine};
-use firstbyte_measure::sampler::{LanguageFrame, LanguageStack};
+use super::packages::package;
+use super::{Frame, GENERATED, NativeFrame, SourceLine};
+use firstbyte_measure::sampler::{Joint, LanguageFrame, LanguageStack};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Functions that collect garbage, as their runtimes name them. They serve no function in particular.
-pub const COLLECTORS: [&str; 5] =
-    ["gc_collect_main", "gc_collect_region", "gc_start", "runtime.gcStart", "GC_collect_or_expand"];
+pub const COLLECTORS: [&str; 6] = [
+    "gc_collect_main",
+    "gc_collect_region",
+    "gc_start",
+    "runtime.gcStart",
+    "GC_collect_or_expand",
+    "v8::internal::Heap::CollectGarbage",
+];
 
 /// Functions that only call the program or its thread.
 pub const ENTRIES: [&str; 8] = [
@@ -25,12 +33,24 @@ pub const ENTRIES: [&str; 8] = [
     "clone3",
 ];
 
-/// Merges a native stack with the language frames of the same moment. All have the innermost function first.
-pub(super) fn merged(native: Vec<Frame>, language: &LanguageStack) -> Vec<Frame> {
+/// Merges a native stack with the language frames of the same moment. All have the innermost function first. The line is
+/// that which the innermost language frame executes.
+pub(super) fn merged(native: Vec<NativeFrame>, language: &LanguageStack) -> (Vec<Frame>, Option<u32>) {
+    match language.joint {
+        Joint::Loop(main_loop) => {
+            let native = native.into_iter().map(|native| native.frame).collect();
+            let line = language.frames.first().and_then(|frame| frame.line);
+            (by_runs(native, language, main_loop), line)
+        }
+        Joint::FramePointers => by_pointers(native, language),
+    }
+}
+
+fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec<Frame> {
     let runs = runs(&language.frames);
     let is_loop = |frame: &Frame| {
         frame.module == language.interpreter
-            && frame.function.as_deref().is_some_and(|name| name.starts_with(language.main_loop))
+            && frame.function.as_deref().is_some_and(|name| name.starts_with(main_loop))
     };
     let loops: Vec<usize> = (0..native.len()).filter(|index| is_loop(&native[*index])).collect();
 
@@ -61,6 +81,74 @@ pub(super) fn merged(native: Vec<Frame>, language: &LanguageStack) -> Vec<Frame>
     stack
 }
 
+/// What V8 does for a function, as far as it is no part of executing it, by the beginnings of names.
+const V8_WORK: [&str; 8] = [
+    "v8::internal::Compiler::",
+    "v8::internal::Heap::CollectGarbage",
+    "v8::internal::JsonParser",
+    "v8::internal::JsonStringify",
+    "v8::internal::RegExp",
+    "v8::internal::Snapshot",
+    "v8::internal::interpreter::",
+    "v8::internal::parsing::",
+];
+
+/// V8's own code for executing functions. Its handlers execute one instruction each.
+const V8_BUILTIN: &str = "Builtins_";
+const V8_HANDLER: &str = "Handler";
+
+/// Each language frame takes the place of the native frame with the same frame pointer.
+fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> (Vec<Frame>, Option<u32>) {
+    let pointers = language.frames.iter().filter_map(|it| it.native.map(|native| (native.pointer, it)));
+    let own: HashMap<u64, &LanguageFrame> = pointers.collect();
+    let name = |native: &NativeFrame| native.frame.function.clone().unwrap_or_default();
+    let is_builtin =
+        |it: &NativeFrame| it.frame.module == language.interpreter && name(it).starts_with(V8_BUILTIN);
+    let executes = |it: &NativeFrame| is_builtin(it) || &*it.frame.module == GENERATED;
+    let found = |it: &NativeFrame| own.get(&it.pointer).copied().filter(|_| executes(it));
+    if !native.iter().any(|it| found(it).is_some()) {
+        return (native.into_iter().map(|native| native.frame).collect(), None);
+    }
+
+    let (mut stack, mut line) = (Vec::with_capacity(native.len()), None);
+    let mut last = None;
+    for (index, native) in native.into_iter().enumerate() {
+        if let Some(of_language) = found(&native) {
+            if last.is_none() {
+                let is_handler = index == 0 && name(&native).ends_with(V8_HANDLER);
+                line = running_line(of_language, is_handler, is_builtin(&native));
+            }
+            // builtins without a frame of their own use that of their caller
+            if last.replace(native.pointer) != Some(native.pointer) {
+                stack.push(frame(of_language));
+            }
+        } else if !executes(&native) && does_work(&native.frame, language) {
+            stack.push(native.frame);
+        }
+    }
+    (stack, line)
+}
+
+/// Compiled code does not keep its line.
+fn running_line(frame: &LanguageFrame, is_handler: bool, is_interpreted: bool) -> Option<u32> {
+    match (is_handler, is_interpreted) {
+        (true, _) => frame.native.and_then(|native| native.line_in_handler),
+        (false, true) => frame.line,
+        (false, false) => None,
+    }
+}
+
+/// Whether native code is shown beside language frames.
+fn does_work(native: &Frame, language: &LanguageStack) -> bool {
+    let name = native.function.as_deref().unwrap_or_default();
+    if ENTRIES.contains(&name) {
+        return false;
+    }
+    native.module != language.interpreter
+        || V8_WORK.iter().any(|known| name.starts_with(known))
+        || !name.is_empty() && !name.starts_with("v8::") && !name.starts_with("node::")
+}
+
 /// The frames of each call of the loop.
 fn runs(frames: &[LanguageFrame]) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
@@ -87,32 +175,16 @@ fn frame(frame: &LanguageFrame) -> Frame {
     let function = &frame.function;
     let (language, file, line) = (function.language, Arc::clone(&function.file), function.line);
     Frame {
-        module: package(&file),
+        module: package(language, &file),
         function: Some(Arc::clone(&function.name)),
         source: Some(SourceLine { language, file, line }),
     }
 }
 
-/// What comes with Python.
-pub const STANDARD_LIBRARY: &str = "Python's standard library";
-
-/// The package of a source file; of the user's own code, the file itself.
-fn package(file: &Arc<str>) -> Arc<str> {
-    for folder in ["/site-packages/", "/dist-packages/"] {
-        if let Some(at) = file.find(folder) {
-            let start = at + folder.len();
-            let end = file[start..].find('/').map_or(file.len(), |length| start + length);
-            return file[..end].into();
-        }
-    }
-    let in_library = file.contains("/lib/python3") || file.starts_with("<frozen ");
-    if in_library { STANDARD_LIBRARY.into() } else { Arc::clone(file) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstbyte_measure::sampler::LanguageFunction;
+    use firstbyte_measure::sampler::{LanguageFunction, NativePart};
 
     /// `module:function` each, the innermost first.
     fn native(frames: &str) -> Vec<Frame> {
@@ -133,13 +205,18 @@ mod tests {
             }
             let function =
                 LanguageFunction { language: "Python", name: name.into(), file: "/a.py".into(), line: 1 };
-            all.push(LanguageFrame { function: Arc::new(function), line: Some(2), begins_run: false });
+            let function = Arc::new(function);
+            all.push(LanguageFrame { function, line: Some(2), begins_run: false, native: None });
         }
-        LanguageStack { interpreter: "/py".into(), main_loop: "Eval", native_is_cut, frames: all }
+        LanguageStack { interpreter: "/py".into(), joint: Joint::Loop("Eval"), native_is_cut, frames: all }
     }
 
     fn merged_names(native_frames: &str, language: &LanguageStack) -> String {
-        let stack = merged(native(native_frames), language);
+        let stack = by_runs(native(native_frames), language, "Eval");
+        names(&stack)
+    }
+
+    fn names(stack: &[Frame]) -> String {
         let names: Vec<&str> = stack.iter().map(|frame| frame.function.as_deref().unwrap_or("?")).collect();
         names.join(" ")
     }
@@ -172,13 +249,59 @@ mod tests {
         assert_eq!(merged_names(stack, &language("a |", false)), "gc_collect_main a");
     }
 
+    /// A stack of V8: native frames with their frame pointers, and names with those of language frames.
+    fn merged_by_pointers(native_frames: &[(&str, u64)], own: &[(&str, u64)]) -> (String, Option<u32>) {
+        let native_frame = |(text, pointer): &(&str, u64)| {
+            let (module, name) = text.split_once(':').unwrap();
+            let frame = Frame::native(module, Some(name).filter(|name| !name.is_empty()).map(Into::into));
+            NativeFrame { frame, pointer: *pointer }
+        };
+        let function = |name: &str| LanguageFunction {
+            language: "JavaScript",
+            name: name.into(),
+            file: "/a.js".into(),
+            line: 1,
+        };
+        let own_frame = |(name, pointer): &(&str, u64)| LanguageFrame {
+            function: Arc::new(function(name)),
+            line: Some(2),
+            begins_run: false,
+            native: Some(NativePart { pointer: *pointer, line_in_handler: Some(3) }),
+        };
+        let frames = own.iter().map(own_frame).collect();
+        let (interpreter, joint) = ("/node".into(), Joint::FramePointers);
+        let language = LanguageStack { interpreter, joint, native_is_cut: false, frames };
+        let (stack, line) = by_pointers(native_frames.iter().map(native_frame).collect(), &language);
+        (names(&stack), line)
+    }
+
     #[test]
-    fn packages_and_the_standard_library_are_told_from_own_code() {
-        let of = |file: &str| package(&file.into()).to_string();
-        assert_eq!(of("/v/lib/python3.11/site-packages/rich/a.py"), "/v/lib/python3.11/site-packages/rich");
-        assert_eq!(of("/usr/lib/python3/dist-packages/six.py"), "/usr/lib/python3/dist-packages/six.py");
-        assert_eq!(of("/usr/lib/python3.11/json/decoder.py"), STANDARD_LIBRARY);
-        assert_eq!(of("<frozen importlib._bootstrap>"), STANDARD_LIBRARY);
-        assert_eq!([of("/app/plugins.py"), of("<string>")], ["/app/plugins.py", "<string>"]);
+    fn a_frame_of_v8_stands_where_its_native_frame_is() {
+        let outside = [("/node:Builtins_JSEntry", 60), ("/node:v8::internal::Execution::Call", 0)];
+        let inside = [
+            ("/libc:memcpy", 7),
+            ("/node:v8::internal::JsonParser::Parse", 10),
+            ("/node:v8::internal::Runtime_X", 10),
+            ("/node:Builtins_CEntry", 20),
+            ("/node:Builtins_Add", 30),
+            ("/node:Builtins_AddHandler", 30),
+            ("generated code:", 50),
+            ("generated code:", 40),
+        ];
+        let all = [&inside[..], &outside].concat();
+        // at 20 is an old frame that is not on the stack any more, and another one is not there at all
+        let own = [("inner", 30), ("old", 10), ("gone", 35), ("outer", 40)];
+        let names = "memcpy v8::internal::JsonParser::Parse inner outer";
+        assert_eq!(merged_by_pointers(&all, &own), (names.to_owned(), Some(2)));
+        let native = "Builtins_JSEntry v8::internal::Execution::Call";
+        assert_eq!(merged_by_pointers(&outside, &own), (native.to_owned(), None), "no function yet");
+    }
+
+    #[test]
+    fn a_line_of_v8_is_known_of_interpreted_code() {
+        let line = |function: &str| merged_by_pointers(&[(function, 30)], &[("f", 30)]).1;
+        assert_eq!(line("/node:Builtins_StarHandler"), Some(3), "by the registers");
+        assert_eq!(line("/node:Builtins_InterpreterEntryTrampoline"), Some(2));
+        assert_eq!(line("generated code:"), None);
     }
 }

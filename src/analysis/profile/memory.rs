@@ -2,7 +2,7 @@
 
 use super::perf_map::PerfMap;
 use super::unwind::{Known, Rules};
-use super::{Frame, GENERATED};
+use super::{Frame, GENERATED, NativeFrame};
 use crate::analysis::binaries::{Binaries, FileBinaries};
 use firstbyte_measure::sampler::{Mapping, StackSample};
 use std::collections::BTreeMap;
@@ -49,9 +49,11 @@ impl Memory {
         known: &mut Known,
         binaries: &FileBinaries,
         generated: &PerfMap,
-    ) -> Vec<Frame> {
+    ) -> Vec<NativeFrame> {
         let addresses = self.rules.callers(sample, known);
-        addresses.into_iter().map(|address| self.frame(address, binaries, generated)).collect()
+        let frame =
+            |(address, pointer)| NativeFrame { frame: self.frame(address, binaries, generated), pointer };
+        addresses.into_iter().map(frame).collect()
     }
 
     fn frame(&self, address: u64, binaries: &FileBinaries, generated: &PerfMap) -> Frame {

@@ -8,11 +8,13 @@ mod divided;
 pub mod fuzzed;
 mod language;
 mod memory;
+mod packages;
 mod perf_map;
 mod unwind;
 
 pub use divided::{Divided, Estimate, Function, LineTime, ModuleTime, Node, UserTime};
-pub use language::{COLLECTORS, ENTRIES, STANDARD_LIBRARY};
+pub use language::{COLLECTORS, ENTRIES};
+pub use packages::is_library;
 
 use self::memory::Memory;
 use self::perf_map::PerfMap;
@@ -37,6 +39,14 @@ pub struct Frame {
     pub function: Option<Arc<str>>,
     /// Where a language frame is defined; `None`: it is native code.
     pub source: Option<SourceLine>,
+}
+
+/// A function in a native stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct NativeFrame {
+    frame: Frame,
+    /// Its frame pointer.
+    pointer: u64,
 }
 
 /// Where a function is defined, in the program's own language.
@@ -245,10 +255,8 @@ impl<'r> Reader<'r> {
                     self.generated.entry(*pid).or_insert_with(|| PerfMap::of_process(*pid, since));
                 let stack = memory.stack(sample, self.known, self.binaries, generated);
                 let (stack, line) = match &sample.language {
-                    Some(own) => {
-                        (language::merged(stack, own), own.frames.first().and_then(|frame| frame.line))
-                    }
-                    None => (stack, None),
+                    Some(own) => language::merged(stack, own),
+                    None => (stack.into_iter().map(|native| native.frame).collect(), None),
                 };
                 let thread = if tid == pid { 0 } else { self.threads.get(tid).copied().unwrap_or(1) };
                 return Some((Task { program: Arc::clone(&memory.program), thread }, stack, line));

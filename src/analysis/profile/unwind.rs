@@ -66,22 +66,32 @@ impl Rules {
         self.0.remove_module(from);
     }
 
-    /// Addresses inside the functions that were running, innermost first. Where only the first one is known (a 32-bit
-    /// program, a processor that framehop does not know), it is alone.
-    pub(super) fn callers(&self, sample: &StackSample, known: &mut Known) -> Vec<u64> {
+    /// Addresses inside the functions that were running, innermost first, each with its frame pointer. Where only the first
+    /// one is known (a 32-bit program, a processor that framehop does not know), it is alone.
+    pub(super) fn callers(&self, sample: &StackSample, known: &mut Known) -> Vec<(u64, u64)> {
         let registers = sample.registers;
+        let innermost = (registers.ip, registers.fp);
         if sample.narrow || cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64"))) {
-            return vec![registers.ip];
+            return vec![innermost];
         }
         #[cfg(not(target_arch = "aarch64"))]
-        let start = UnwindRegsX86_64::new(registers.ip, registers.sp, registers.fp);
+        let mut current = UnwindRegsX86_64::new(registers.ip, registers.sp, registers.fp);
         #[cfg(target_arch = "aarch64")]
-        let start = UnwindRegsAarch64::new(registers.lr, registers.sp, registers.fp);
+        let mut current = UnwindRegsAarch64::new(registers.lr, registers.sp, registers.fp);
 
         let mut read = |address: u64| word(&sample.stack, address.wrapping_sub(registers.sp)).ok_or(());
-        let mut frames = self.0.iter_frames(registers.ip, start, &mut known.0, &mut read);
-        let next = || frames.next().ok().flatten();
-        std::iter::from_fn(next).take(DEEPEST).map(FrameAddress::address_for_lookup).collect()
+        let mut address = FrameAddress::from_instruction_pointer(registers.ip);
+        let mut callers = vec![innermost];
+        while callers.len() < DEEPEST {
+            let caller = self.0.unwind_frame(address, &mut current, &mut known.0, &mut read).ok().flatten();
+            let Some(next) = caller.and_then(FrameAddress::from_return_address) else { break };
+            address = next;
+            #[cfg(not(target_arch = "aarch64"))]
+            callers.push((address.address_for_lookup(), current.bp()));
+            #[cfg(target_arch = "aarch64")]
+            callers.push((address.address_for_lookup(), current.fp()));
+        }
+        callers
     }
 }
 

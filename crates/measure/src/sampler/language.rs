@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// A function of a program, by its definition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LanguageFunction {
-    /// `Python`.
+    /// `Python`, `JavaScript`.
     pub language: &'static str,
     /// Its name, qualified where the interpreter knows that: `Class.method`.
     pub name: Arc<str>,
@@ -24,15 +24,36 @@ pub struct LanguageFrame {
     pub line: Option<u32>,
     /// Its caller is not a frame of the same call of the interpreter's loop: native code called the loop with this one.
     pub begins_run: bool,
+    /// It is a native frame, too.
+    pub native: Option<NativePart>,
+}
+
+/// What a language frame has because it is a native frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NativePart {
+    /// Its frame pointer.
+    pub pointer: u64,
+    /// The line by the thread's registers. It is the one that was running if the thread executed a handler of the
+    /// interpreter, which is the code for one instruction.
+    pub line_in_handler: Option<u32>,
+}
+
+/// How the frames of a language and native frames belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joint {
+    /// This native function executes language functions. Each call of it is a run of frames.
+    Loop(&'static str),
+    /// Each language frame is a native one, too.
+    FramePointers,
 }
 
 /// The stack of one thread in its own language.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanguageStack {
     /// The file of the interpreter's code, by the path at which it is mapped.
     pub interpreter: Arc<str>,
-    /// The native function that executes language functions. Each call of it is a run of frames.
-    pub main_loop: &'static str,
+    /// Where the native frames belong.
+    pub joint: Joint,
     /// The native stack was too deep to be copied: its outer end is missing.
     pub native_is_cut: bool,
     /// The innermost one first.

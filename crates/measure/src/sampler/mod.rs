@@ -21,7 +21,7 @@ mod registers;
 mod rings;
 mod stops;
 
-pub use language::{LanguageFrame, LanguageFunction, LanguageStack};
+pub use language::{Joint, LanguageFrame, LanguageFunction, LanguageStack, NativePart};
 pub use record::{Mapping, Record, StackSample, TaskEvent};
 pub use registers::Registers;
 pub use stops::StopSampler;

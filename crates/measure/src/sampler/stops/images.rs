@@ -1,7 +1,7 @@
-//! The interpreters in the programs' memory: in which file, of which version, and where it is mapped.
+//! The interpreters in the programs' memory: in which file, and where it is mapped.
 
-use super::python::{self, Python};
-use object::{Object, ObjectSegment, ObjectSymbol};
+use super::elf::{Elf, Segment};
+use super::interpreter::{Interpreter, Stated, may_be_in};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,22 +15,18 @@ const MAX_FILE: u64 = 512 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Files(HashMap<(String, u64, u64), Option<Arc<File>>>);
 
-/// A file with `CPython` in it.
+/// A file with an interpreter in it.
 #[derive(Debug)]
 struct File {
-    version: Option<(u8, u8)>,
-    /// The addresses of `_PyRuntime` and `PyCode_Type`, as the file states them.
-    runtime: u64,
-    code_type: u64,
-    /// File offset, size and address of what is mapped.
-    segments: Vec<[u64; 3]>,
+    stated: Stated,
+    segments: Vec<Segment>,
 }
 
 /// An interpreter in the memory of a process.
 #[derive(Clone, Debug)]
 pub(super) enum Image {
-    Python {
-        python: Python,
+    Known {
+        interpreter: Interpreter,
         path: Arc<str>,
     },
     /// One whose frames cannot be read: its name and its version.
@@ -42,10 +38,8 @@ impl Files {
     pub(super) fn look(&mut self, maps: &str) -> Option<Image> {
         maps.lines().find_map(|line| {
             let mapping = Mapping::of(line)?;
-            // Most files are not read for nothing. A renamed interpreter is not found.
-            mapping.path.rsplit('/').next()?.contains("python").then_some(())?;
-            let file = self.file(mapping.path)?;
-            file.image(&mapping)
+            may_be_in(mapping.path.rsplit('/').next()?).then_some(())?;
+            self.file(mapping.path)?.image(&mapping)
         })
     }
 
@@ -77,60 +71,26 @@ impl Mapping<'_> {
 impl File {
     fn read(path: &Path) -> Option<File> {
         let bytes = fs::read(path).ok()?;
-        let elf = object::File::parse(&*bytes).ok().filter(|elf| elf.is_64() && elf.is_little_endian())?;
-        let address = |name: &str| {
-            let all = elf.dynamic_symbols().chain(elf.symbols());
-            let mut named = all.filter(|symbol| symbol.name() == Ok(name) && symbol.is_definition());
-            named.next().map(|symbol| symbol.address())
-        };
-        let runtime = address("_PyRuntime")?;
-        let code_type = address("PyCode_Type")?;
-        let segments: Vec<[u64; 3]> = elf
-            .segments()
-            .map(|segment| [segment.file_range().0, segment.file_range().1, segment.address()])
-            .collect();
-        let stated = address("Py_Version").and_then(|at| word_at(&bytes, &segments, at));
-        let version = stated.map(|hexversion| {
-            let [_, _, minor, major] = hexversion.to_le_bytes();
-            (major, minor)
-        });
-        Some(File { version: version.or_else(|| named_version(path)), runtime, code_type, segments })
+        let elf = Elf::parse(&bytes)?;
+        Some(File { stated: Stated::of(&elf, path)?, segments: elf.segments().to_vec() })
     }
 
     fn image(&self, mapping: &Mapping<'_>) -> Option<Image> {
-        let Some((3, minor)) = self.version.filter(|(major, minor)| *major == 3 && python::is_known(*minor))
-        else {
-            let version = self.version.map_or_else(String::new, |(major, minor)| format!(" {major}.{minor}"));
-            return Some(Image::Unknown(format!("CPython{version}")));
-        };
-        // a mapping begins at the page in which its segment begins
-        let holds = |[offset, size, _]: &&[u64; 3]| {
-            offset & !4095 <= mapping.offset && mapping.offset < offset.saturating_add(*size)
-        };
-        let [offset, _, address] = self.segments.iter().find(holds)?;
-        let bias = mapping.from.wrapping_sub(address.wrapping_sub(*offset).wrapping_add(mapping.offset));
-        let python = Python {
-            minor,
-            runtime: self.runtime.wrapping_add(bias),
-            code_type: self.code_type.wrapping_add(bias),
-        };
-        Some(Image::Python { python, path: mapping.path.into() })
+        Some(match self.stated.placed(bias(&self.segments, mapping)?) {
+            Ok(interpreter) => Image::Known { interpreter, path: mapping.path.into() },
+            Err(unknown) => Image::Unknown(unknown),
+        })
     }
 }
 
-fn word_at(bytes: &[u8], segments: &[[u64; 3]], address: u64) -> Option<u32> {
-    let holds = |[_, size, start]: &&[u64; 3]| *start <= address && address - start < *size;
-    let [offset, _, start] = segments.iter().find(holds)?;
-    let at = usize::try_from(offset.checked_add(address - start)?).ok()?;
-    bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes)
-}
-
-/// Before 3.11, only the name says it: `python3.8`, `libpython3.8.so.1.0`.
-fn named_version(path: &Path) -> Option<(u8, u8)> {
-    let name = path.file_name()?.to_str()?;
-    let after = &name[name.find("python")? + "python".len()..];
-    let mut numbers = after.split(|c: char| !c.is_ascii_digit());
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+/// What was added to the addresses that the file states.
+fn bias(segments: &[Segment], mapping: &Mapping<'_>) -> Option<u64> {
+    // a mapping begins at the page in which its segment begins
+    let holds = |it: &&Segment| {
+        it.offset & !4095 <= mapping.offset && mapping.offset < it.offset.saturating_add(it.size)
+    };
+    let Segment { offset, address, .. } = segments.iter().find(holds)?;
+    Some(mapping.from.wrapping_sub(address.wrapping_sub(*offset).wrapping_add(mapping.offset)))
 }
 
 #[cfg(test)]
@@ -148,31 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn old_versions_are_known_by_the_name_of_the_file() {
-        let of = |name: &str| named_version(Path::new(name));
-        assert_eq!(of("/usr/bin/python3.8"), Some((3, 8)));
-        assert_eq!(of("/a/libpython3.10.so.1.0"), Some((3, 10)));
-        assert_eq!((of("/a/python3"), of("/a/python")), (None, None));
-    }
-
-    #[test]
-    fn an_unknown_version_is_named_and_not_read() {
-        let file = |version| File {
-            version,
-            runtime: 0x5000,
-            code_type: 0x6000,
-            segments: vec![[0x10, 0x9000, 0x1010]],
-        };
-        let mapping = Mapping { from: 0x7000_0000, offset: 0, path: "/p" };
-        let unknown = |version| match file(version).image(&mapping) {
-            Some(Image::Unknown(name)) => name,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(
-            [Some((3, 99)), Some((2, 7)), None].map(unknown),
-            ["CPython 3.99", "CPython 2.7", "CPython"]
-        );
-        let Some(Image::Python { python, .. }) = file(Some((3, 11))).image(&mapping) else { panic!() };
-        assert_eq!((python.runtime, python.code_type), (0x7000_4000, 0x7000_5000));
+    fn a_mapping_says_where_the_addresses_of_its_file_are() {
+        let segments = [Segment { offset: 0x10, size: 0x9000, address: 0x1010 }];
+        let at = |offset| bias(&segments, &Mapping { from: 0x7000_0000, offset, path: "/p" });
+        assert_eq!((at(0), at(0x1000), at(0xa000)), (Some(0x6fff_f000), Some(0x6fff_e000), None));
     }
 }

@@ -95,10 +95,23 @@ impl Reader<'_> {
         Some(u32::from_le_bytes(room))
     }
 
+    pub(crate) fn quarter(&mut self, address: u64) -> Option<u16> {
+        let mut room = [0; 2];
+        self.fill(address, &mut room)?;
+        Some(u16::from_le_bytes(room))
+    }
+
     pub(crate) fn byte(&mut self, address: u64) -> Option<u8> {
         let mut room = [0];
         self.fill(address, &mut room)?;
         Some(room[0])
+    }
+
+    /// Much at once, not by pages. `None` also if there are more than `most` bytes.
+    pub(crate) fn text(&mut self, address: u64, length: u64, most: u64) -> Option<Vec<u8>> {
+        let length = usize::try_from(Some(length).filter(|length| *length <= most)?).ok()?;
+        let mut room = vec![0; length];
+        ((self.source)(address, &mut room) == length).then_some(room)
     }
 
     /// `None` also if there are more than `most` bytes.

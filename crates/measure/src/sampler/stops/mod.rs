@@ -11,13 +11,21 @@
 //! | `watched` | what is copied at each stop of a run |
 //! | `memory` | reads the memory of a stopped program by pages |
 //! | `images` | finds the interpreter among a program's mappings |
+//! | `elf` | reads the interpreter's file |
+//! | `interpreter` | the interpreters that are known |
 //! | `python` | reads the frames of `CPython` |
+//! | `node` | reads the frames of V8 in Node.js |
+//! | `frame` | a frame that was read, and its names |
 //! | `cost` | what a stop costs |
 
 mod cost;
+mod elf;
 mod event;
+mod frame;
 mod images;
+mod interpreter;
 mod memory;
+mod node;
 mod python;
 #[cfg(test)]
 mod tests;

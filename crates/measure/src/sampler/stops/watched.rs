@@ -1,10 +1,11 @@
 //! One run: what is copied at each stop.
 
 use super::event::Event;
+use super::frame::{RawFrame, Stopped};
 use super::images::{Files, Image};
+use super::interpreter::Known;
 use super::memory::Memory;
-use super::python::{Codes, MAIN_LOOP, RawFrame};
-use crate::sampler::language::LanguageStack;
+use crate::sampler::language::{Joint, LanguageStack};
 use crate::sampler::record::{Record, StackSample, TaskEvent};
 use crate::sampler::registers::Registers;
 use crate::tracer::ptrace::stops::SampleStops;
@@ -37,7 +38,7 @@ struct Process {
     image: Option<Image>,
     /// Stops without an interpreter so far. It is looked for at the first one, the second, the fourth, …
     stops: u32,
-    codes: Codes,
+    known: Known,
 }
 
 #[derive(Debug)]
@@ -55,7 +56,14 @@ struct RawSample {
     task: Task,
     place: StoppedAt,
     stack: Box<[u8]>,
-    interpreter: Option<Arc<str>>,
+    own: Option<RawStack>,
+}
+
+/// The same in the program's own language.
+#[derive(Debug)]
+struct RawStack {
+    interpreter: Arc<str>,
+    joint: Joint,
     frames: Vec<RawFrame>,
 }
 
@@ -101,25 +109,20 @@ impl<'f> Watched<'f> {
         known.image.clone()
     }
 
-    fn frames(
-        &mut self,
-        task: Task,
-        thread_pointer: u64,
-        tracee: TracedThread,
-    ) -> (Option<Arc<str>>, Vec<RawFrame>) {
-        match self.image(task.process) {
-            Some(Image::Python { python, path }) => {
-                let codes = &mut self.processes.entry(task.process).or_default().codes;
+    fn own(&mut self, task: Task, stopped: &Stopped<'_>, tracee: TracedThread) -> Option<RawStack> {
+        match self.image(task.process)? {
+            Image::Known { interpreter, path } => {
+                let known = &mut self.processes.entry(task.process).or_default().known;
                 let source = |address: u64, room: &mut [u8]| tracee.read_memory(address, room);
                 self.memory.forget();
-                let mut reader = self.memory.reader(&source);
-                (Some(path), python.frames(&mut reader, codes, thread_pointer))
+                let frames = interpreter.frames(stopped, &mut self.memory.reader(&source), known);
+                let stack = RawStack { interpreter: path, joint: interpreter.joint(), frames };
+                (!stack.frames.is_empty()).then_some(stack)
             }
-            Some(Image::Unknown(name)) => {
+            Image::Unknown(name) => {
                 self.unknown.insert(name);
-                (None, Vec::new())
+                None
             }
-            None => (None, Vec::new()),
         }
     }
 }
@@ -152,10 +155,10 @@ impl SampleStops for Watched<'_> {
 
         let Some(place) = tracee.registers() else { return };
         let copied = tracee.read_memory(place.sp, &mut self.room);
-        let stack = self.room[..copied].into();
-        let (interpreter, frames) =
-            if place.narrow { (None, Vec::new()) } else { self.frames(task, place.thread_pointer, tracee) };
-        self.samples.push(RawSample { at, task, place, stack, interpreter, frames });
+        let stack: Box<[u8]> = self.room[..copied].into();
+        let stopped = Stopped { place, stack: &stack };
+        let own = if place.narrow { None } else { self.own(task, &stopped, tracee) };
+        self.samples.push(RawSample { at, task, place, stack, own });
     }
 
     fn gone(&mut self, task: Task) {
@@ -170,10 +173,10 @@ impl RawSample {
     fn record(&self) -> Record {
         let StoppedAt { ip, sp, fp, narrow, .. } = self.place;
         let registers = Registers { ip, sp, fp, lr: 0 };
-        let language = self.interpreter.as_ref().filter(|_| !self.frames.is_empty()).map(|interpreter| {
-            let frames = self.frames.iter().map(RawFrame::named).collect();
-            let (interpreter, native_is_cut) = (Arc::clone(interpreter), self.stack.len() == STACK);
-            Box::new(LanguageStack { interpreter, main_loop: MAIN_LOOP, native_is_cut, frames })
+        let language = self.own.as_ref().map(|own| {
+            let frames = own.frames.iter().map(RawFrame::named).collect();
+            let (interpreter, native_is_cut) = (Arc::clone(&own.interpreter), self.stack.len() == STACK);
+            Box::new(LanguageStack { interpreter, joint: own.joint, native_is_cut, frames })
         });
         let sample = StackSample { registers, narrow, stack: self.stack.clone(), language };
         let Task { process, thread } = self.task;

@@ -47,6 +47,9 @@ pub(crate) struct StoppedAt {
     pub(crate) fp: u64,
     /// The same as `pthread_self()`, in glibc and musl.
     pub(crate) thread_pointer: u64,
+    /// Two more registers of x86-64: those in which V8's interpreter has its instruction and its bytecode.
+    pub(crate) r9: u64,
+    pub(crate) r12: u64,
     /// It is a 32-bit program.
     pub(crate) narrow: bool,
 }
@@ -166,7 +169,8 @@ impl TracedThread {
         // SAFETY: plain integers, for which zeroes are valid too.
         let all = (got == 0).then(|| unsafe { room.assume_init() })?;
         let narrow = all.cs != CODE_64;
-        Some(StoppedAt { ip: all.rip, sp: all.rsp, fp: all.rbp, thread_pointer: all.fs_base, narrow })
+        let (r9, r12, thread_pointer) = (all.r9, all.r12, all.fs_base);
+        Some(StoppedAt { ip: all.rip, sp: all.rsp, fp: all.rbp, thread_pointer, r9, r12, narrow })
     }
 
     /// Other processors are not supported yet.

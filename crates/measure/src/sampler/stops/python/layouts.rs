@@ -152,6 +152,7 @@ fn order(minor: u8) -> Option<Order> {
     Some(match minor {
         13 => Order { fields: [13, 9, 0, 6], thread_id: 5 },
         14 => Order { fields: [16, 9, 0, 8], thread_id: 5 },
+        15 => Order { fields: [16, 16, 1, 8], thread_id: 8 },
         _ => return None,
     })
 }

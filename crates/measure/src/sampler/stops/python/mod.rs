@@ -5,10 +5,14 @@
 
 mod layouts;
 mod lines;
+mod stated;
+
+pub(super) use self::stated::Stated;
 
 use self::layouts::{Innermost, Instruction, Layout, LineTable, OWNED_BY_C, Runs};
+use super::frame::RawFrame;
 use super::memory::Reader;
-use crate::sampler::language::{LanguageFrame, LanguageFunction};
+use crate::sampler::language::LanguageFunction;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -60,25 +64,19 @@ pub(super) struct Code {
     lines: LineTable,
 }
 
-/// A frame as it was during the stop.
-#[derive(Clone, Debug)]
-pub(super) struct RawFrame {
-    code: Arc<Code>,
-    /// Of the instruction, in bytes.
-    offset: i64,
-    begins_run: bool,
-}
+impl super::frame::Code for Code {
+    fn function(&self) -> Arc<LanguageFunction> {
+        Arc::clone(&self.function)
+    }
 
-impl RawFrame {
-    /// To be called when the program is not waiting for it.
-    pub(super) fn named(&self) -> LanguageFrame {
-        let Code { function, table, lines } = &*self.code;
-        let line = lines.line(table, function.line, self.offset);
-        LanguageFrame { function: Arc::clone(function), line, begins_run: self.begins_run }
+    /// `offset` is in bytes.
+    fn line(&self, offset: i64) -> Option<u32> {
+        self.lines.line(&self.table, self.function.line, offset)
     }
 }
 
 /// Whether frames of this version can be read.
+#[cfg(test)]
 pub(super) fn is_known(minor: u8) -> bool {
     Layout::is_known(minor)
 }
@@ -188,7 +186,7 @@ impl Walk<'_, '_> {
             Runs::Flag(at) => self.memory.byte(frame.wrapping_add(at))? != 0,
             Runs::AfterOwner(_) => false,
         };
-        Some(RawFrame { code, offset, begins_run })
+        Some(RawFrame { code, offset, begins_run, native: None })
     }
 
     fn code(&mut self, address: u64) -> Option<Arc<Code>> {
@@ -269,11 +267,11 @@ mod tests {
                 }
                 if address < 0x10_0000 { room.len() } else { 0 }
             };
-            for minor in 8..=15 {
+            for minor in 8..=16 {
                 let python = Python { minor, runtime: 0x1000, code_type: CODE_TYPE };
                 let (mut memory, mut codes) = (Memory::default(), Codes::default());
                 let layout = Layout::of(if minor > 12 { 12 } else { minor }, &mut memory.reader(&source), 0);
-                codes.layout = layout.filter(|_| minor < 15);
+                codes.layout = layout.filter(|_| minor < 16);
                 for thread in [0, 7, 0x1000, 0x2008] {
                     let frames = python.frames(&mut memory.reader(&source), &mut codes, thread);
                     for frame in &frames {

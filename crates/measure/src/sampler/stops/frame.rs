@@ -1,0 +1,54 @@
+//! A frame as it was during a stop. It gets its names when the program is not waiting for them.
+
+use crate::sampler::language::{LanguageFrame, LanguageFunction, NativePart};
+use crate::tracer::ptrace::tracee::StoppedAt;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A thread that is stopped.
+pub(super) struct Stopped<'s> {
+    pub(super) place: StoppedAt,
+    /// What lies above the stack pointer.
+    pub(super) stack: &'s [u8],
+}
+
+/// The code of a function, as far as it was copied.
+pub(super) trait Code: Debug + Send + Sync {
+    fn function(&self) -> Arc<LanguageFunction>;
+
+    /// The line of the instruction at an offset, as the code's reader counts.
+    fn line(&self, offset: i64) -> Option<u32>;
+}
+
+/// A frame that was read.
+#[derive(Clone, Debug)]
+pub(super) struct RawFrame {
+    pub(super) code: Arc<dyn Code>,
+    /// Of the instruction.
+    pub(super) offset: i64,
+    pub(super) begins_run: bool,
+    pub(super) native: Option<RawNative>,
+}
+
+/// What a frame has because it is a native one, too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawNative {
+    pub(super) pointer: u64,
+    /// The instruction by the registers.
+    pub(super) offset_in_handler: Option<i64>,
+}
+
+impl RawFrame {
+    pub(super) fn named(&self) -> LanguageFrame {
+        let native = self.native.map(|native| NativePart {
+            pointer: native.pointer,
+            line_in_handler: native.offset_in_handler.and_then(|offset| self.code.line(offset)),
+        });
+        LanguageFrame {
+            function: self.code.function(),
+            line: self.code.line(self.offset),
+            begins_run: self.begins_run,
+            native,
+        }
+    }
+}

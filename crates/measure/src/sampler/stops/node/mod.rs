@@ -1,0 +1,299 @@
+//! The frames of V8 in Node.js, read from the memory of a stopped thread.
+//!
+//! A function of JavaScript has a native frame: at the frame pointer are the caller's frame pointer and the return address,
+//! below them the context, the function, and of an interpreted one its bytecode and the place in it
+//! (`src/execution/frame-constants.h` of V8). So every place of the stack that looks like such a frame is read. Old ones
+//! are among them, and native code is between them: which ones count is found out when the native stack is unwound.
+//!
+//! V8 moves its objects, and another one may then be at the address of the first. So what is known is recognised by what it
+//! points to, too, and every object is checked by its type.
+
+mod layout;
+mod objects;
+mod scope;
+mod text;
+
+use self::layout::Layout;
+use self::objects::{Heap, SOURCE, is_pointer, small};
+use self::text::{Positions, Source};
+use super::elf::Elf;
+use super::frame::{self, RawFrame, RawNative, Stopped};
+use super::memory::Reader;
+use crate::sampler::language::LanguageFunction;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+/// The first and the last version of V8 that was tried: those of Node.js 16 and 26.
+const VERSIONS: std::ops::RangeInclusive<u32> = 9..=14;
+
+/// What a file with V8 in it says about it.
+#[derive(Debug)]
+pub(super) struct Stated {
+    version: (u32, u32),
+    node: Node,
+}
+
+/// V8 in the memory of a process.
+#[derive(Clone, Debug)]
+pub(super) struct Node(Arc<Layout>);
+
+/// The functions of one process, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Functions {
+    /// By addresses: of the function's description, its name, its script, its bytecode and the table of positions.
+    known: HashMap<[u64; 5], Option<Arc<Function>>>,
+    /// By the addresses of the script and its source.
+    sources: HashMap<[u64; 2], Arc<Source>>,
+}
+
+/// A function, as far as it was copied.
+#[derive(Debug)]
+struct Function {
+    name: String,
+    file: String,
+    source: Arc<Source>,
+    /// Where it begins in the source.
+    start: u32,
+    positions: Positions,
+    named: OnceLock<Arc<LanguageFunction>>,
+}
+
+impl Stated {
+    /// `None`: there is no V8 in it.
+    pub(super) fn of(elf: &Elf<'_>) -> Option<Stated> {
+        let [major, minor] = ["major", "minor"].map(|part| {
+            let symbol = format!("_ZN2v88internal7Version6{part}_E");
+            elf.address(&symbol).and_then(|at| elf.word(at)).unwrap_or_default()
+        });
+        let node = Node(Arc::new(Layout::of(elf, major)?));
+        Some(Stated { version: (major, minor), node })
+    }
+
+    /// The error: the name of an unknown version.
+    pub(super) fn placed(&self) -> Result<Node, String> {
+        let (major, minor) = self.version;
+        if VERSIONS.contains(&major) {
+            return Ok(self.node.clone());
+        }
+        // stripped libraries do not say it
+        Err(if major == 0 { "This build of V8".to_owned() } else { format!("V8 {major}.{minor}") })
+    }
+}
+
+impl frame::Code for Function {
+    fn function(&self) -> Arc<LanguageFunction> {
+        let named = || LanguageFunction {
+            language: "JavaScript",
+            name: self.name.as_str().into(),
+            file: self.file.as_str().into(),
+            line: self.source.line(self.start).unwrap_or_default(),
+        };
+        Arc::clone(self.named.get_or_init(|| Arc::new(named())))
+    }
+
+    /// `offset` is in the bytecode.
+    fn line(&self, offset: i64) -> Option<u32> {
+        self.positions.at(offset).and_then(|position| self.source.line(position))
+    }
+}
+
+/// Where a frame of a function has what belongs to it, in bytes below the frame pointer.
+const CONTEXT: usize = 8;
+const FUNCTION: usize = 16;
+/// An offset that no instruction has.
+const NOWHERE: i64 = -1;
+
+impl Node {
+    /// What may be frames, the innermost one first.
+    pub(super) fn frames(
+        &self,
+        stopped: &Stopped<'_>,
+        memory: &mut Reader<'_>,
+        functions: &mut Functions,
+    ) -> Vec<RawFrame> {
+        let (sp, stack) = (stopped.place.sp, stopped.stack);
+        let end = sp.saturating_add(stack.len() as u64);
+        let word = |at: usize| stack.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
+        let mut walk = Walk { heap: Heap { layout: &self.0, memory }, stopped, functions };
+
+        let at_frame = |at: &usize| {
+            let pointer = sp.wrapping_add(*at as u64);
+            let (caller, context, function) = (word(*at), word(*at - CONTEXT), word(*at - FUNCTION));
+            caller.is_some_and(|caller| caller > pointer && caller < end && caller % 8 == 0)
+                && context.is_some_and(is_pointer)
+                && function.is_some_and(is_pointer)
+        };
+        let places = (FUNCTION..stack.len()).step_by(8).filter(at_frame);
+        places.filter_map(|at| walk.frame(sp.wrapping_add(at as u64), word(at - FUNCTION)?)).collect()
+    }
+}
+
+struct Walk<'w, 'm> {
+    heap: Heap<'w, 'm>,
+    stopped: &'w Stopped<'w>,
+    functions: &'w mut Functions,
+}
+
+impl Walk<'_, '_> {
+    fn frame(&mut self, pointer: u64, function: u64) -> Option<RawFrame> {
+        let layout = self.heap.layout;
+        if self.heap.kind(function)? != layout.types.function {
+            return None;
+        }
+        let shared = self.heap.object(function, layout.shared, layout.types.shared)?;
+        let bytecode = self.bytecode(pointer);
+        let code = self.function(shared, bytecode)?;
+
+        let offset = bytecode.and_then(|_| self.offset(pointer)).unwrap_or(NOWHERE);
+        let offset_in_handler = bytecode.and_then(|bytecode| self.offset_in_handler(pointer, bytecode));
+        let native = Some(RawNative { pointer, offset_in_handler });
+        Some(RawFrame { code, offset, begins_run: false, native })
+    }
+
+    /// The bytecode that the frame executes; `None`: it executes compiled code.
+    fn bytecode(&mut self, pointer: u64) -> Option<u64> {
+        let layout = self.heap.layout;
+        let bytecode = self.heap.memory.word(pointer.wrapping_add_signed(layout.frame.bytecode))?;
+        (self.heap.kind(bytecode)? == layout.types.bytecode).then_some(bytecode)
+    }
+
+    /// The instruction that the interpreter stored: the one that calls something.
+    fn offset(&mut self, pointer: u64) -> Option<i64> {
+        let layout = self.heap.layout;
+        let offset = self.heap.memory.word(pointer.wrapping_add_signed(layout.frame.offset))?;
+        Some(i64::from(small(offset)?) - layout.first_bytecode)
+    }
+
+    fn offset_in_handler(&self, pointer: u64, bytecode: u64) -> Option<i64> {
+        let place = &self.stopped.place;
+        let is_running = place.fp == pointer && place.r12 == bytecode;
+        let offset = i64::try_from(place.r9).ok().filter(|_| is_running)?;
+        offset.checked_sub(self.heap.layout.first_bytecode)
+    }
+
+    fn function(&mut self, shared: u64, bytecode: Option<u64>) -> Option<Arc<Function>> {
+        let layout = self.heap.layout;
+        let name = self.heap.field(shared, layout.name_or_scope)?;
+        let script = self.heap.object(shared, layout.script, layout.types.script)?;
+        let positions = bytecode.and_then(|bytecode| self.heap.field(bytecode, layout.positions));
+        let key = [shared, name, script, bytecode.unwrap_or_default(), positions.unwrap_or_default()];
+        if let Some(known) = self.functions.known.get(&key) {
+            return known.clone();
+        }
+        let function = self.described(name, script, bytecode).map(Arc::new);
+        self.functions.known.insert(key, function.clone());
+        function
+    }
+
+    fn described(&mut self, scope: u64, script: u64, bytecode: Option<u64>) -> Option<Function> {
+        let source = self.source(script)?;
+        let layout = self.heap.layout;
+        let file = self.heap.field(script, layout.script_name)?;
+        // a script without a name has another object there
+        let file = self.heap.name(file).unwrap_or_else(|| "<anonymous>".to_owned());
+        let scope = self.heap.scope(scope, source.text.length())?;
+        let table = bytecode.and_then(|bytecode| self.heap.table(bytecode, layout.positions));
+        let positions = Positions { table: table.unwrap_or_default(), has_bit: layout.has_statement_bit };
+        let (name, start, named) = (scope.name, scope.start, OnceLock::new());
+        Some(Function { name, file: path(&file), source, start, positions, named })
+    }
+
+    fn source(&mut self, script: u64) -> Option<Arc<Source>> {
+        let source = self.heap.field(script, self.heap.layout.script_source)?;
+        if let Some(known) = self.functions.sources.get(&[script, source]) {
+            return Some(Arc::clone(known));
+        }
+        let text = Arc::new(Source::new(self.heap.text(source, SOURCE)?));
+        self.functions.sources.insert([script, source], Arc::clone(&text));
+        Some(text)
+    }
+}
+
+/// A module of ECMAScript has a URL. A byte of a path that is no letter of it is `%` with two digits.
+fn path(name: &str) -> String {
+    let Some(encoded) = name.strip_prefix("file://") else { return name.to_owned() };
+    let (mut bytes, mut rest) = (Vec::new(), encoded.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = code.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%');
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Memory;
+    use super::*;
+    use crate::tracer::ptrace::tracee::StoppedAt;
+
+    #[test]
+    fn a_url_is_a_path() {
+        let of = |name: &str| path(name);
+        assert_eq!(of("file:///a%20b/%C3%A4.mjs"), "/a b/\u{e4}.mjs");
+        assert_eq!(
+            (of("/a%20b.js"), of("file:///a%2"), of("node:fs")),
+            ("/a%20b.js".into(), "/a%2".into(), "node:fs".into())
+        );
+    }
+
+    /// Memory in which every word is a pointer, a small integer, or part of an object's type.
+    #[test]
+    fn random_memory_ends_without_a_panic() {
+        for seed in 0..40 {
+            let mut layout = layout::tests::layout();
+            layout.has_early_positions = seed % 2 == 0;
+            let types = &layout.types;
+            let types = [
+                types.function,
+                types.shared,
+                types.scope,
+                types.script,
+                types.bytecode,
+                types.bytes[0],
+                0,
+                8,
+                9,
+                10,
+                13,
+            ];
+            let source = |address: u64, room: &mut [u8]| {
+                let mut random = fastrand::Rng::with_seed(seed ^ address);
+                for word in room.chunks_exact_mut(8) {
+                    let value = match random.u8(0..7) {
+                        0 => random.u64(..),
+                        1 => random.u64(0..64) << 32,
+                        // the type is in the upper half of its word
+                        2 | 3 => u64::from(*random.choice(&types).unwrap_or(&0)) << 32,
+                        _ => 0x1000 * random.u64(1..16) + 8 * random.u64(0..512) + 1,
+                    };
+                    word.copy_from_slice(&value.to_le_bytes());
+                }
+                if address < 0x10_0000 { room.len() } else { 0 }
+            };
+            let mut stack = vec![0; 4096];
+            source(0x2000, &mut stack);
+            for (n, word) in stack.chunks_exact_mut(8).enumerate().filter(|(n, _)| n % 3 == 0) {
+                word.copy_from_slice(&(0x2000 + 8 * n as u64 + 8).to_le_bytes());
+            }
+            let place = StoppedAt { sp: 0x2000, fp: 0x2030, r9: 60, r12: 0x3001, ..StoppedAt::default() };
+            let (mut memory, mut functions) = (Memory::default(), Functions::default());
+            let node = Node(Arc::new(layout));
+            for length in [4096, 4095, 17, 8, 0] {
+                let stopped = Stopped { place, stack: &stack[..length] };
+                let frames = node.frames(&stopped, &mut memory.reader(&source), &mut functions);
+                assert!(frames.len() <= length / 8);
+                for frame in &frames {
+                    frame.named();
+                }
+            }
+            let mut reader = memory.reader(&source);
+            let mut heap = Heap { layout: &node.0, memory: &mut reader };
+            for object in (0x1001..0x4000).step_by(344) {
+                heap.text(object, SOURCE);
+                heap.scope(object, 1 << 20);
+            }
+        }
+    }
+}

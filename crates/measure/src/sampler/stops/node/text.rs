@@ -1,0 +1,158 @@
+//! From an instruction to its place in the source, and from there to its line.
+
+use std::sync::OnceLock;
+
+/// Each `Source` is the text of one script.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) text: Text,
+    /// The positions after the ends of lines.
+    lines: OnceLock<Vec<u32>>,
+}
+
+/// The characters of a string.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Text {
+    Latin1(Vec<u8>),
+    /// UTF-16 in pairs of bytes.
+    Wide(Vec<u8>),
+}
+
+impl Text {
+    pub(super) fn length(&self) -> usize {
+        match self {
+            Text::Latin1(bytes) => bytes.len(),
+            Text::Wide(bytes) => bytes.len() / 2,
+        }
+    }
+
+    pub(super) fn unit(&self, index: usize) -> Option<u16> {
+        match self {
+            Text::Latin1(bytes) => bytes.get(index).copied().map(u16::from),
+            Text::Wide(bytes) => bytes.get(2 * index..2 * index + 2)?.try_into().ok().map(u16::from_le_bytes),
+        }
+    }
+
+    pub(super) fn string(&self) -> String {
+        let units: Vec<u16> = (0..self.length()).filter_map(|index| self.unit(index)).collect();
+        String::from_utf16_lossy(&units)
+    }
+}
+
+impl Source {
+    pub(super) fn new(text: Text) -> Source {
+        Source { text, lines: OnceLock::new() }
+    }
+
+    /// The line of a position, from 1 on; `None`: it is not in the text.
+    pub(super) fn line(&self, position: u32) -> Option<u32> {
+        if usize::try_from(position).ok()? > self.text.length() {
+            return None;
+        }
+        let ends = self.lines.get_or_init(|| ends(&self.text));
+        u32::try_from(ends.partition_point(|end| *end <= position) + 1).ok()
+    }
+}
+
+/// `IsLineTerminatorSequence` of `src/strings/char-predicates.h`.
+fn ends(text: &Text) -> Vec<u32> {
+    let ends = |index: &usize| match text.unit(*index) {
+        Some(0xa | 0x2028 | 0x2029) => true,
+        Some(0xd) => text.unit(index + 1) != Some(0xa),
+        _ => false,
+    };
+    (0..text.length()).filter(ends).filter_map(|index| u32::try_from(index + 1).ok()).collect()
+}
+
+/// Which instructions belong to which positions in the source: `SourcePositionTableIterator` of
+/// `src/codegen/source-position-table.cc`.
+#[derive(Debug, Default)]
+pub(super) struct Positions {
+    /// Pairs: so many bytes of instructions later, so much further in the source.
+    pub(super) table: Vec<u8>,
+    /// How the first number of a pair says whether it is a statement or an expression: by its lowest bit (from V8 14 on),
+    /// or by its sign.
+    pub(super) has_bit: bool,
+}
+
+impl Positions {
+    /// The position of the instruction at `offset`.
+    pub(super) fn at(&self, offset: i64) -> Option<u32> {
+        let (mut bytes, mut at, mut place, mut found) = (self.table.iter(), 0_i64, 0_i64, None);
+        while let (Some(later), Some(further)) = (number(&mut bytes), number(&mut bytes)) {
+            let later = match self.has_bit {
+                true => later >> 1,
+                false if later < 0 => -(later + 1),
+                false => later,
+            };
+            at = at.checked_add(later)?;
+            if at > offset {
+                break;
+            }
+            place = place.wrapping_add(further);
+            found = Some(place);
+        }
+        // `SourcePosition`: a bit that says that it is in another language, then the offset plus one
+        let place = found.filter(|place| place & 1 == 0)?;
+        u32::try_from(place >> 1 & 0x3fff_ffff).ok()?.checked_sub(1)
+    }
+}
+
+/// Groups of seven bits, the lowest ones first; the lowest bit of all is the sign.
+fn number(bytes: &mut std::slice::Iter<'_, u8>) -> Option<i64> {
+    let (mut value, mut shift) = (0_u64, 0);
+    loop {
+        let byte = *bytes.next()?;
+        value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        shift += 7;
+        if byte & 0x80 == 0 {
+            return Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small number as V8 writes it.
+    fn written(number: i8) -> u8 {
+        ((number << 1) ^ (number >> 7)).cast_unsigned()
+    }
+
+    #[test]
+    fn an_instruction_has_the_position_of_the_last_entry_before_it() {
+        // at 0 the offset 20, five later as an expression 10 further
+        for (has_bit, numbers) in [(false, [0, 42, -6, 20]), (true, [1, 42, 10, 20])] {
+            let positions = Positions { table: numbers.map(written).to_vec(), has_bit };
+            assert_eq!([0, 4, 5, 6, 99].map(|at| positions.at(at)), [20, 20, 30, 30, 30].map(Some));
+            assert_eq!(positions.at(-1), None);
+        }
+        assert_eq!(Positions::default().at(3), None);
+        // 300 in two bytes
+        assert_eq!(number(&mut [0xd8, 4].iter()), Some(300));
+    }
+
+    #[test]
+    fn lines_end_as_in_v8() {
+        let wide = |text: &str| Text::Wide(text.encode_utf16().flat_map(u16::to_le_bytes).collect());
+        for text in [Text::Latin1(b"a\nb\r\nc\rd".to_vec()), wide("a\nb\r\nc\u{2028}d")] {
+            assert_eq!(text.length(), 8);
+            let source = Source::new(text);
+            let lines = [0, 1, 2, 4, 5, 7, 8, 9].map(|position| source.line(position));
+            assert_eq!(lines, [Some(1), Some(1), Some(2), Some(2), Some(3), Some(4), Some(4), None]);
+        }
+        assert_eq!(wide("aß→").string(), "aß→");
+    }
+
+    #[test]
+    fn damaged_tables_end() {
+        for length in 0..40 {
+            for byte in [0, 1, 0x7f, 0x80, 0xff] {
+                for has_bit in [false, true] {
+                    Positions { table: vec![byte; length], has_bit }.at(i64::MAX);
+                }
+            }
+        }
+    }
+}

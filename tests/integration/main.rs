@@ -31,6 +31,7 @@ mod file_systems;
 mod floor;
 mod frames;
 mod frames_node;
+mod frames_ruby;
 mod fuzz;
 mod growth;
 mod guide;

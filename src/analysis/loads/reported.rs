@@ -41,7 +41,7 @@ pub(in crate::analysis) fn runtimes(account: &Account, binaries: &FileBinaries) 
 }
 
 /// The interpreters whose frames can be read, by the beginnings of their files' names.
-const READABLE: [&str; 2] = ["python", "node"];
+const READABLE: [&str; 3] = ["python", "node", "ruby"];
 
 /// Whether an interpreter executes a program in it whose frames can be read.
 pub(in crate::analysis) fn executes_readable(account: &Account) -> bool {

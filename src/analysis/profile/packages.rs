@@ -6,16 +6,20 @@ use std::sync::Arc;
 const OF_PYTHON: &str = "Python's standard library";
 /// What comes with Node.js.
 const OF_NODE: &str = "Node.js's standard library";
+const OF_RUBY: &str = "Ruby's standard library";
 
 /// The folders whose entries are packages of Python.
 const PACKAGES: [&str; 2] = ["/site-packages/", "/dist-packages/"];
 /// That of packages of Node.js. Packages have such folders of their own, too.
 const MODULES: &str = "/node_modules/";
 
+/// That of packages of Ruby.
+const GEMS: &str = "/gems/";
+
 /// Whether a module of a language frame is no part of the program itself.
 pub fn is_library(module: &str) -> bool {
-    [OF_PYTHON, OF_NODE].contains(&module)
-        || PACKAGES.iter().chain([&MODULES]).any(|folder| module.contains(folder))
+    [OF_PYTHON, OF_NODE, OF_RUBY].contains(&module)
+        || PACKAGES.iter().chain([&MODULES, &GEMS]).any(|folder| module.contains(folder))
 }
 
 /// The package of a source file; of the user's own code, the file itself.
@@ -23,6 +27,7 @@ pub(super) fn package(language: &str, file: &Arc<str>) -> Arc<str> {
     let found = match language {
         "Python" => of_python(file),
         "JavaScript" => of_node(file),
+        "Ruby" => of_ruby(file),
         _ => None,
     };
     found.map_or_else(|| Arc::clone(file), Into::into)
@@ -37,11 +42,18 @@ fn of_python(file: &str) -> Option<&str> {
 fn of_node(file: &str) -> Option<&str> {
     let start = file.rfind(MODULES).map(|at| at + MODULES.len());
     // `@scope/name`
-    let end = |start: usize| match file[start..].starts_with('@') {
-        true => entry(file, entry(file, start).len() + 1),
-        false => entry(file, start),
+    let end = |start: usize| {
+        let first = entry(file, start);
+        if file[start..].starts_with('@') { entry(file, first.len() + 1) } else { first }
     };
     start.map(end).or(file.starts_with("node:").then_some(OF_NODE))
+}
+
+fn of_ruby(file: &str) -> Option<&str> {
+    // `/gems/3.1.0/gems/NAME-VERSION/`
+    let start = file.rfind(GEMS).map(|at| at + GEMS.len());
+    let in_library = file.contains("/lib/ruby/") || file.starts_with("<internal:");
+    start.map(|start| entry(file, start)).or(in_library.then_some(OF_RUBY))
 }
 
 /// The path to the entry whose name begins there.
@@ -62,6 +74,14 @@ mod tests {
         assert_eq!(of("/usr/lib/python3.11/json/decoder.py"), OF_PYTHON);
         assert_eq!(of("<frozen importlib._bootstrap>"), OF_PYTHON);
         assert_eq!([of("/app/plugins.py"), of("<string>")], ["/app/plugins.py", "<string>"]);
+    }
+
+    #[test]
+    fn packages_of_ruby_are_gems() {
+        let of = |file: &str| package("Ruby", &file.into()).to_string();
+        assert_eq!(of("/var/lib/gems/3.1.0/gems/rack-3.0/lib/rack.rb"), "/var/lib/gems/3.1.0/gems/rack-3.0");
+        assert_eq!([of("/usr/lib/ruby/3.1.0/json.rb"), of("<internal:kernel>")], [OF_RUBY; 2]);
+        assert_eq!([of("/app/lib/ruby.rb"), of("-e")], ["/app/lib/ruby.rb", "-e"]);
     }
 
     #[test]

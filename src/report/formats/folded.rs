@@ -7,15 +7,8 @@ pub fn render(document: &TraceDocument) -> String {
     let mut text = String::new();
     for result in &document.results {
         let calls = &result.user_calls;
-        let mut self_time: Vec<f64> = calls.iter().map(|call| call.ns).collect();
-        for call in calls {
-            if let Some(self_time) = call.caller.and_then(|caller| self_time.get_mut(caller)) {
-                *self_time -= call.ns;
-            }
-        }
-
         let mut stacks: Vec<String> = Vec::with_capacity(calls.len());
-        for (call, self_time) in calls.iter().zip(self_time) {
+        for (call, self_time) in calls.iter().zip(own_times(calls)) {
             let outer = call.caller.and_then(|caller| stacks.get(caller));
             let stack = outer.map_or_else(|| label(call), |outer| format!("{outer};{}", label(call)));
             if self_time >= 1.0 {
@@ -25,6 +18,17 @@ pub fn render(document: &TraceDocument) -> String {
         }
     }
     text
+}
+
+/// The times of calls without what they called, nanoseconds.
+pub(super) fn own_times(calls: &[TraceCall]) -> Vec<f64> {
+    let mut own: Vec<f64> = calls.iter().map(|call| call.ns).collect();
+    for call in calls {
+        if let Some(own) = call.caller.and_then(|caller| own.get_mut(caller)) {
+            *own -= call.ns;
+        }
+    }
+    own
 }
 
 /// The format separates by semicolons and line ends.

@@ -18,6 +18,7 @@ pub mod openmetrics;
 pub mod orgmode;
 pub mod perfetto;
 mod result_table;
+pub mod speedscope;
 pub mod throughput_csv;
 pub mod throughput_markdown;
 pub mod watch_firefox;
@@ -54,6 +55,7 @@ pub enum Format {
     Perfetto,
     Firefox,
     Folded,
+    Speedscope,
     Recording,
     Svg,
     Png,
@@ -79,7 +81,7 @@ const WHOLE: [Kind; 7] =
     [Kind::Bench, Kind::Trace, Kind::Diff, Kind::Floor, Kind::Throughput, Kind::Claims, Kind::Watch];
 
 /// Every format, in the order of the help.
-pub const FORMATS: [FormatEntry; 14] = [
+pub const FORMATS: [FormatEntry; 15] = [
     FormatEntry {
         format: Format::Json,
         option: "export-json",
@@ -148,6 +150,13 @@ pub const FORMATS: [FormatEntry; 14] = [
         option: "export-folded",
         help: "Write the sampled stacks of user code, a line each with nanoseconds, for flame-graph tools",
         extension: "folded",
+        kinds: &[Kind::Trace],
+    },
+    FormatEntry {
+        format: Format::Speedscope,
+        option: "export-speedscope",
+        help: "Write the sampled stacks of user code for speedscope.app",
+        extension: "speedscope.json",
         kinds: &[Kind::Trace],
     },
     FormatEntry {
@@ -285,6 +294,7 @@ impl Exported<'_> {
                 watch_firefox::render(document, timeline)
             }
             (Format::Folded, Exported::Trace(trace)) => folded::render(trace.document),
+            (Format::Speedscope, Exported::Trace(trace)) => speedscope::render(trace.document),
             (Format::Recording, Exported::Trace(trace)) => match trace.run {
                 Some(run) => replay::save(run, trace.modules, trace.cpuid),
                 None => return Ok(None),

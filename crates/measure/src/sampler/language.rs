@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// A function of a program, by its definition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LanguageFunction {
-    /// `Python`, `JavaScript`.
+    /// `Python`, `JavaScript`, `Ruby`.
     pub language: &'static str,
     /// Its name, qualified where the interpreter knows that: `Class.method`.
     pub name: Arc<str>,

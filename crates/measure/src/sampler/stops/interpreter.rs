@@ -5,6 +5,7 @@ use super::frame::{RawFrame, Stopped};
 use super::memory::Reader;
 use super::node::{self, Node};
 use super::python::{self, Python};
+use super::ruby::{self, Ruby};
 use crate::sampler::language::Joint;
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use std::path::Path;
 pub(super) enum Stated {
     Python(python::Stated),
     Node(node::Stated),
+    Ruby(ruby::Stated),
 }
 
 /// An interpreter in the memory of a process.
@@ -20,6 +22,7 @@ pub(super) enum Stated {
 pub(super) enum Interpreter {
     Python(Python),
     Node(Node),
+    Ruby(Ruby),
 }
 
 /// What is known of one process.
@@ -27,18 +30,27 @@ pub(super) enum Interpreter {
 pub(super) struct Known {
     python: python::Codes,
     node: node::Functions,
+    ruby: ruby::Functions,
 }
+
+/// How the names of files begin that interpreters other than `CPython` are in.
+const BEGINNINGS: [&str; 4] = ["node", "libnode", "ruby", "libruby"];
 
 /// Whether an interpreter may be in a file, by the file's name. A renamed one is not found: most files are not read.
 pub(super) fn may_be_in(name: &str) -> bool {
-    name.contains("python") || name.starts_with("node") || name.starts_with("libnode")
+    name.contains("python") || BEGINNINGS.iter().any(|known| name.starts_with(known))
 }
 
 impl Stated {
     pub(super) fn of(elf: &Elf<'_>, path: &Path) -> Option<Stated> {
         let python = || python::Stated::of(elf, path).map(Stated::Python);
         let node = || node::Stated::of(elf).map(Stated::Node);
-        if path.file_name()?.to_str()?.contains("python") { python() } else { node() }
+        let ruby = || ruby::Stated::of(elf).map(Stated::Ruby);
+        match path.file_name()?.to_str()? {
+            name if name.contains("python") => python(),
+            name if name.contains("ruby") => ruby(),
+            _ => node(),
+        }
     }
 
     /// In the memory of a process: `bias` is what was added to the addresses that the file states. The error: the name of
@@ -47,6 +59,7 @@ impl Stated {
         match self {
             Stated::Python(stated) => stated.placed(bias).map(Interpreter::Python),
             Stated::Node(stated) => stated.placed().map(Interpreter::Node),
+            Stated::Ruby(stated) => stated.placed(bias).map(Interpreter::Ruby),
         }
     }
 }
@@ -64,6 +77,7 @@ impl Interpreter {
                 python.frames(memory, &mut known.python, stopped.place.thread_pointer)
             }
             Interpreter::Node(node) => node.frames(stopped, memory, &mut known.node),
+            Interpreter::Ruby(ruby) => ruby.frames(memory, &mut known.ruby, stopped.place.thread_pointer),
         }
     }
 
@@ -72,6 +86,7 @@ impl Interpreter {
         match self {
             Interpreter::Python(_) => Joint::Loop(python::MAIN_LOOP),
             Interpreter::Node(_) => Joint::FramePointers,
+            Interpreter::Ruby(_) => Joint::Loop(ruby::MAIN_LOOP),
         }
     }
 }

@@ -15,6 +15,7 @@
 //! | `interpreter` | the interpreters that are known |
 //! | `python` | reads the frames of `CPython` |
 //! | `node` | reads the frames of V8 in Node.js |
+//! | `ruby` | reads the frames of Ruby |
 //! | `frame` | a frame that was read, and its names |
 //! | `cost` | what a stop costs |
 
@@ -27,6 +28,7 @@ mod interpreter;
 mod memory;
 mod node;
 mod python;
+mod ruby;
 #[cfg(test)]
 mod tests;
 mod watched;

@@ -1,0 +1,322 @@
+//! The frames of Ruby (`CRuby`), read from the memory of a stopped thread.
+//!
+//! The execution context of a thread is in its thread-local memory. The exported function `rb_errinfo` loads its place from
+//! the global offset table, and so do we: this works in stripped libraries, too. The figures are those of `vm_core.h`,
+//! `iseq.c` and `include/ruby/internal/core/` for 64-bit processors.
+
+use super::elf::Elf;
+use super::frame::{Code, RawFrame};
+use super::memory::Reader;
+use crate::sampler::language::LanguageFunction;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Each call of it executes a run of frames.
+pub(super) const MAIN_LOOP: &str = "rb_vm_exec";
+
+/// Deeper stacks are cut at their outer end.
+const DEEPEST: usize = 2000;
+/// The longest names, bytes.
+const MAX_NAME: u64 = 1 << 12;
+
+/// How much of `rb_errinfo` is looked through, and the instruction in it: `lea rdi` of an address relative to the next one.
+const FUNCTION: usize = 32;
+const LOAD: [u8; 3] = [0x48, 0x8d, 0x3d];
+/// A pair in the global offset table: the number of the library, and the place in its thread-local memory. From the thread
+/// pointer on: the table of these memories, whose entries have two words (`dtv` of glibc and musl).
+const TABLE: u64 = 8;
+const ENTRY: u64 = 16;
+
+/// `rb_execution_context_t`: `vm_stack`, `vm_stack_size`, `cfp`.
+const STACK: u64 = 0;
+const STACK_SIZE: u64 = 8;
+const FRAMES: u64 = 16;
+/// `rb_control_frame_t`: `pc`, `iseq`, `ep`.
+const INSTRUCTION: u64 = 0;
+const SEQUENCE: u64 = 16;
+const ENVIRONMENT: u64 = 32;
+/// In the first word of an environment: `VM_FRAME_FLAG_FINISH`, `VM_FRAME_FLAG_CFRAME`.
+const FINISH: u64 = 0x20;
+const NATIVE: u64 = 0x80;
+/// `rb_iseq_t.body`; in that `iseq_encoded`, and `pathobj`, `label`, `first_lineno` of `location`.
+const BODY: u64 = 16;
+const ENCODED: u64 = 8;
+const PATH: u64 = 64;
+const LABEL: u64 = 80;
+const FIRST_LINE: u64 = 88;
+
+/// `RBasic.flags`: the type in the lowest bits, and one that says where the contents are.
+const TYPE: u64 = 0x1f;
+const STRING: u64 = 5;
+const ARRAY: u64 = 7;
+const MARK: u64 = 1 << 13;
+
+/// What a file with Ruby in it says about it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stated {
+    version: Option<(u8, u8)>,
+    /// The address of the pair in the global offset table.
+    pair: u64,
+}
+
+/// Ruby in the memory of a process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ruby {
+    layout: Layout,
+    pair: u64,
+}
+
+/// What differs between versions.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// The size of a `rb_control_frame_t`.
+    frame: u64,
+    /// `insns_info` of a body.
+    lines: u64,
+    /// Whether lines are objects, and short strings have their lengths among their flags.
+    is_old: bool,
+}
+
+/// The functions of one process, as far as they are known: by the addresses of their body, their label and their path.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Functions(HashMap<[u64; 3], Arc<Function>>);
+
+/// A function. An offset in it is a line.
+#[derive(Debug)]
+struct Function(Arc<LanguageFunction>);
+
+impl Code for Function {
+    fn function(&self) -> Arc<LanguageFunction> {
+        Arc::clone(&self.0)
+    }
+
+    fn line(&self, line: i64) -> Option<u32> {
+        u32::try_from(line).ok().filter(|line| *line > 0)
+    }
+}
+
+impl Stated {
+    /// `None`: there is no Ruby in it.
+    pub(super) fn of(elf: &Elf<'_>) -> Option<Stated> {
+        let function = elf.address("rb_errinfo")?;
+        let code = elf.at(function, FUNCTION)?;
+        let at = code.windows(LOAD.len()).position(|bytes| bytes == LOAD)?;
+        let end = at + LOAD.len() + 4;
+        let distance = code.get(end - 4..end)?.try_into().ok().map(i32::from_le_bytes)?;
+        let pair = function.wrapping_add(end as u64).wrapping_add_signed(distance.into());
+
+        let version = elf.address("ruby_version").and_then(|at| elf.at(at, 5));
+        let version = version.and_then(|text| match text {
+            [major, b'.', minor, b'.', _] => Some((major.wrapping_sub(b'0'), minor.wrapping_sub(b'0'))),
+            _ => None,
+        });
+        Some(Stated { version, pair })
+    }
+
+    /// The error: the name of an unknown version.
+    pub(super) fn placed(&self, bias: u64) -> Result<Ruby, String> {
+        let layout = match self.version {
+            Some((3, 1)) => Layout { frame: 64, lines: 120, is_old: true },
+            Some((3, 3)) => Layout { frame: 56, lines: 112, is_old: false },
+            Some((major, minor)) => return Err(format!("Ruby {major}.{minor}")),
+            None => return Err("Ruby".to_owned()),
+        };
+        Ok(Ruby { layout, pair: self.pair.wrapping_add(bias) })
+    }
+}
+
+impl Ruby {
+    /// The frames of the thread with this thread pointer, the innermost one first. Empty before the interpreter is ready.
+    pub(super) fn frames(
+        &self,
+        memory: &mut Reader<'_>,
+        functions: &mut Functions,
+        thread: u64,
+    ) -> Vec<RawFrame> {
+        let mut walk = Walk { ruby: self, memory, functions };
+        let context = walk.context(thread);
+        context.and_then(|context| walk.frames(context)).unwrap_or_default()
+    }
+}
+
+struct Walk<'w, 'm> {
+    ruby: &'w Ruby,
+    memory: &'w mut Reader<'m>,
+    functions: &'w mut Functions,
+}
+
+impl Walk<'_, '_> {
+    fn word(&mut self, from: u64, offset: u64) -> Option<u64> {
+        self.memory.word(from.wrapping_add(offset))
+    }
+
+    fn context(&mut self, thread: u64) -> Option<u64> {
+        let [library, place] = [0, 8].map(|at| self.word(self.ruby.pair, at));
+        // the loader has not written it yet
+        let library = library.filter(|library| *library != 0)?;
+        let table = self.word(thread, TABLE)?;
+        let local = self.word(table, ENTRY.wrapping_mul(library))?;
+        self.word(local, place?).filter(|context| *context != 0)
+    }
+
+    fn frames(&mut self, context: u64) -> Option<Vec<RawFrame>> {
+        let [stack, size, mut at] = [STACK, STACK_SIZE, FRAMES].map(|field| self.word(context, field));
+        let end = stack?.wrapping_add(size?.wrapping_mul(8));
+        let mut frames: Vec<RawFrame> = Vec::new();
+        for _ in 0..DEEPEST {
+            let Some(frame) = at.filter(|frame| *frame < end) else { break };
+            let environment = self.word(frame, ENVIRONMENT)?;
+            let flags = self.word(environment, 0).unwrap_or(NATIVE);
+            if flags & NATIVE == 0 {
+                frames.extend(self.frame(frame));
+            }
+            if flags & FINISH != 0 {
+                frames.iter_mut().last().into_iter().for_each(|last| last.begins_run = true);
+            }
+            at = frame.checked_add(self.ruby.layout.frame);
+        }
+        Some(frames)
+    }
+
+    fn frame(&mut self, frame: u64) -> Option<RawFrame> {
+        let sequence = self.word(frame, SEQUENCE).filter(|sequence| *sequence != 0)?;
+        let body = self.word(sequence, BODY)?;
+        let code = self.function(body)?;
+        let instruction = self.word(frame, INSTRUCTION)?;
+        let offset = self.line(body, instruction).map_or(0, i64::from);
+        Some(RawFrame { code, offset, begins_run: false, native: None })
+    }
+
+    fn function(&mut self, body: u64) -> Option<Arc<Function>> {
+        let [label, path] = [LABEL, PATH].map(|field| self.word(body, field));
+        let key = [body, label?, path?];
+        if let Some(known) = self.functions.0.get(&key) {
+            return Some(Arc::clone(known));
+        }
+        let [_, label, path] = key;
+        let line = self.word(body, FIRST_LINE)?;
+        #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits, or a small number")]
+        let line = if self.ruby.layout.is_old { line >> 1 } else { line } as u32;
+        let function = LanguageFunction {
+            language: "Ruby",
+            name: self.text(label)?.into(),
+            file: self.path(path)?.into(),
+            line: line.max(1),
+        };
+        let function = Arc::new(Function(Arc::new(function)));
+        self.functions.0.insert(key, Arc::clone(&function));
+        Some(function)
+    }
+
+    /// The line of an instruction: `rb_iseq_line_no` and `calc_pos`.
+    fn line(&mut self, body: u64, instruction: u64) -> Option<u32> {
+        let encoded = self.word(body, ENCODED)?;
+        // it points to the next one
+        let position = (instruction.checked_sub(encoded)? / 8).saturating_sub(1);
+        let lines = body.wrapping_add(self.ruby.layout.lines);
+        let (entries, count) = (self.word(lines, 0)?, self.memory.half(lines.wrapping_add(16))?);
+        let entry = match count {
+            0 => return None,
+            1 => 0,
+            _ => {
+                let index = self.word(lines, 24)?;
+                self.rank(index, position)?.checked_sub(1).filter(|entry| *entry < u64::from(count))?
+            }
+        };
+        self.memory.half(entries.wrapping_add(12 * entry))
+    }
+
+    /// How many entries begin at a position or before it: `succ_index_lookup`. For the first 54 positions there is a table
+    /// with seven bits each; after it, blocks of 512 bits, each with the sums before it and before its words.
+    fn rank(&mut self, index: u64, position: u64) -> Option<u64> {
+        let Some(after) = position.checked_sub(54) else {
+            return Some(self.word(index, 8 * (position / 9))? >> (7 * (position % 9)) & 0x7f);
+        };
+        let block = index.wrapping_add(48 + after / 512 * 80);
+        let (bit, word) = (after % 64, after % 512 / 64);
+        let before = u64::from(self.memory.half(block)?);
+        let inside = match word {
+            0 => 0,
+            word => self.word(block, 8)? >> (9 * (word - 1)) & 0x1ff,
+        };
+        let bits = self.word(block, 16 + 8 * word)? << (63 - bit);
+        Some(before + inside + u64::from(bits.count_ones()))
+    }
+
+    /// A path, or a list of the path as written and the whole one.
+    fn path(&mut self, object: u64) -> Option<String> {
+        let flags = self.word(object, 0)?;
+        if flags & TYPE != ARRAY {
+            return self.text(object);
+        }
+        let entries = if flags & MARK != 0 { object.wrapping_add(16) } else { self.word(object, 32)? };
+        let [written, whole] = [0, 8].map(|at| self.word(entries, at));
+        // there is none of code that is in no file
+        self.text(whole?).or_else(|| self.text(written?))
+    }
+
+    fn text(&mut self, object: u64) -> Option<String> {
+        let flags = self.word(object, 0)?;
+        if !object.is_multiple_of(8) || flags & TYPE != STRING {
+            return None;
+        }
+        let (start, length) = match (flags & MARK != 0, self.ruby.layout.is_old) {
+            (true, _) => (self.word(object, 24)?, self.word(object, 16)?),
+            (false, true) => (object.wrapping_add(16), flags >> 14 & 0x1f),
+            (false, false) => (object.wrapping_add(24), self.word(object, 16)?),
+        };
+        let bytes = self.memory.bytes(start, length, MAX_NAME)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Memory;
+    use super::*;
+
+    /// Memory in which every word is a random number, flags of an object, or the address of a place near it.
+    #[test]
+    fn random_memory_ends_without_a_panic() {
+        for seed in 0..4 {
+            let source = |address: u64, room: &mut [u8]| {
+                let mut random = fastrand::Rng::with_seed(seed ^ address);
+                for word in room.chunks_exact_mut(8) {
+                    let value = match random.u8(0..6) {
+                        0 => random.u64(..),
+                        1 => random.u64(0..64),
+                        2 => STRING | random.u64(0..8) << 13,
+                        3 => ARRAY | random.u64(0..2) << 13,
+                        _ => 0x1000 * random.u64(1..16) + 8 * random.u64(0..512),
+                    };
+                    word.copy_from_slice(&value.to_le_bytes());
+                }
+                if address < 0x10_0000 { room.len() } else { 0 }
+            };
+            for version in [(3, 1), (3, 3)] {
+                let ruby = Stated { version: Some(version), pair: 0x1000 }.placed(0).unwrap();
+                let (mut memory, mut functions) = (Memory::default(), Functions::default());
+                for thread in [0, 7, 0x1000, 0x2008] {
+                    memory.forget();
+                    let frames = ruby.frames(&mut memory.reader(&source), &mut functions, thread);
+                    for frame in &frames {
+                        frame.named();
+                    }
+                }
+                let mut reader = memory.reader(&source);
+                let mut walk = Walk { ruby: &ruby, memory: &mut reader, functions: &mut functions };
+                for address in (0x1000..0x4000).step_by(2040) {
+                    assert!(walk.frames(address).is_none_or(|frames| frames.len() <= DEEPEST));
+                    walk.path(address);
+                    walk.line(address, address + 8 * seed);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_version_is_named_and_not_read() {
+        let error = |version| Stated { version, pair: 0 }.placed(0).unwrap_err();
+        assert_eq!([Some((2, 7)), None].map(error), ["Ruby 2.7", "Ruby"]);
+    }
+}

@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod bench;
+pub mod bisect;
 pub mod budget;
 pub mod claims;
 pub mod cli;

@@ -6,14 +6,11 @@ use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
 use super::running::plain;
 use super::shell::Interpreter;
-use super::style::Style;
 use super::values::whole;
 use crate::analysis::runs::Along;
 use crate::bench::{Adaptive, Destination, RunLimit};
 use crate::budget::{BudgetFile, ProgramBudget};
 use crate::document::Kind;
-use crate::document::bench::Metric;
-use crate::document::metrics::Selection;
 use crate::output::Target;
 use crate::report::formats::Format;
 use crate::tracing::{Beside, TracePlan};
@@ -147,26 +144,13 @@ impl Plan {
         let adaptive = Adaptive { least: 10, most: 1000, time: each, precision: 0.01, ..Adaptive::default() };
 
         let benchmarks = programs.iter().map(|program| benchmark(program, self.measuring.output()));
+        let each_run = plain(&self.measuring, environment);
         Ok(bench::Plan {
-            benchmarks: benchmarks.collect::<Result<_, _>>()?,
-            reference: 0,
-            subtract: None,
-            compare_by: Metric::Total,
-            fail_if_slower: None,
-            metrics: Selection::default(),
-            style: Style::default(),
             limit: if timed { RunLimit::Adaptive(adaptive) } else { RunLimit::Runs(1) },
-            warmup: 1,
-            each_run: plain(&self.measuring, environment),
-            env_offset: false,
-            caches: vec![None],
-            threshold: None,
-            backend: self.measuring.backend(),
-            seed: self.measuring.seed(),
-            overhead: false,
             count_runs: self.count_runs,
             count_time: Some(COUNT_TIME),
             exports: self.exports.clone(),
+            ..bench::Plan::plain(benchmarks.collect::<Result<_, _>>()?, each_run, &self.measuring)
         })
     }
 }

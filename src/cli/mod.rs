@@ -3,6 +3,7 @@
 //! Each command has one file or folder with its arguments and its plan. clap's types stay in this folder.
 
 pub mod bench;
+pub mod bisect;
 pub mod cc;
 pub mod check;
 pub mod claims;
@@ -119,6 +120,7 @@ pub enum CliCommand {
     Check(Box<check::Args>),
     Compare(compare::Args),
     Diff(Box<diff::Args>),
+    Bisect(Box<bisect::Args>),
     Watch(Box<watch::Args>),
     Report(report::Args),
     Doctor(doctor::Args),

@@ -51,7 +51,8 @@ fn traced(plan: &Plan) -> ProcessorRuns {
 }
 
 fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandError> {
-    let mut command = Command::new(&benchmark.words).map_err(CommandError::program)?;
+    let command = Command::in_directory(&benchmark.words, benchmark.directory.as_deref());
+    let mut command = command.map_err(CommandError::program)?;
     for (name, value) in &benchmark.variables {
         command.set_variable(name, value.as_ref()).map_err(CommandError::usage)?;
     }

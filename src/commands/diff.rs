@@ -3,13 +3,14 @@
 use super::progress::TraceBars;
 use super::trace::{exit, prepare, prepare_runs};
 use super::{CommandError, Exit, export, show, terminal};
-use crate::analysis::diff_document::diff_document;
+use crate::analysis::diff_document::{came, diff_document};
 use crate::analysis::difference::{Compared, Side, compare_totals};
 use crate::analysis::findings::Finding;
 use crate::analysis::notes::{executions, side_notes};
 use crate::analysis::{Summary, TraceAnalysis};
 use crate::cli::diff::Plan;
 use crate::document;
+use crate::document::diff::DiffChange;
 use crate::report::formats::Exported;
 use crate::report::text::diff as diff_text;
 use crate::tracing::{Replayed, TraceError, Tracing, replayed};
@@ -55,6 +56,19 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     }
     let failed = measured.iter().map(|side| side.exit).find(|exit| *exit != Exit::Done);
     Ok(failed.unwrap_or(Exit::Done))
+}
+
+/// Compares two commands in interleaved runs. `first` gets what the second does and the first does not, before the comparison
+/// is printed.
+pub(super) fn between(
+    plan: &Plan,
+    commands: &[Command; 2],
+    first: impl FnOnce(&[DiffChange]) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    prepare(&plan.runs, &plan.exports)?;
+    let measured = interleaved(commands, plan)?;
+    first(&came(&measured[0].summary, &measured[1].summary))?;
+    deliver(plan, &measured, true)
 }
 
 fn source(plan: &Plan, side: usize) -> Result<SideSource, CommandError> {

@@ -3,6 +3,7 @@
 
 pub mod bench;
 mod bench_experiment;
+pub mod bisect;
 pub mod cc;
 pub mod check;
 pub mod claims;
@@ -51,6 +52,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         CliCommand::Claims(args) => claims::run(&args.plan()),
         CliCommand::Compare(args) => compare::run(&args.plan()),
         CliCommand::Diff(args) => diff::run(&args.plan().map_err(CommandError::usage)?),
+        CliCommand::Bisect(args) => bisect::run(&args.plan().map_err(CommandError::usage)?),
         CliCommand::Report(args) => report::run(&args.plan()),
         CliCommand::Doctor(args) => doctor::run(&args),
         CliCommand::Throughput(args) => throughput::run(args.plan()),

@@ -125,7 +125,7 @@ fn has_all_tools() -> bool {
         skipped("the guide was written on x86-64");
         return false;
     }
-    let tools = ["gcc", "bash", "dash", "python3", "wc"];
+    let tools = ["gcc", "bash", "dash", "git", "python3", "wc"];
     let missing = tools.iter().find(|tool| firstbyte_measure::launch::find_in_path(tool).is_none());
     if let Some(tool) = missing {
         skipped(&format!("the guide needs `{tool}`"));

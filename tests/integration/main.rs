@@ -9,6 +9,7 @@ mod bench_metrics;
 mod bench_output;
 mod bench_processor_time;
 mod bench_style;
+mod bisect;
 mod bpf;
 mod check;
 mod claims;

@@ -7,6 +7,7 @@ use crate::cli::environment::Assignments;
 use crate::cli::shell::{Interpreter, ShellArgs};
 use crate::cli::values::duration;
 use crate::report::words::count_of;
+use std::path::PathBuf;
 use std::time::Duration;
 
 const HEADING: &str = "Command options";
@@ -67,6 +68,8 @@ pub struct Benchmark {
     pub parameters: Assignment,
     /// Variables that are set for this command and its hooks, each with its value.
     pub variables: Vec<(String, String)>,
+    /// Where it starts; `None`: in our own folder.
+    pub directory: Option<PathBuf>,
     /// Where its output goes.
     pub output: Destination,
     /// A shell command before each run.
@@ -249,6 +252,7 @@ impl Benchmark {
             shell: interpreter.shell().map(shell_words::join),
             parameters: Assignment::new(),
             variables: Vec::new(),
+            directory: None,
             output: Destination::default(),
             prepare: None,
             conclude: None,

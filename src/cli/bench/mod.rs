@@ -162,6 +162,33 @@ pub struct Plan {
     pub exports: Vec<(Format, Target)>,
 }
 
+impl Plan {
+    /// Times and counts of these programs in warm runs, compared with the first, without untraced runs.
+    pub(super) fn plain(benchmarks: Vec<Benchmark>, each_run: RunPlan, measuring: &MeasuringArgs) -> Plan {
+        Plan {
+            benchmarks,
+            reference: 0,
+            subtract: None,
+            compare_by: Metric::Total,
+            fail_if_slower: None,
+            metrics: Selection::default(),
+            style: Style::default(),
+            each_run,
+            threshold: None,
+            limit: RunLimit::Runs(1),
+            warmup: 1,
+            env_offset: false,
+            caches: vec![None],
+            backend: measuring.backend(),
+            seed: measuring.seed(),
+            overhead: false,
+            count_runs: COUNT_RUNS,
+            count_time: None,
+            exports: Vec::new(),
+        }
+    }
+}
+
 /// For `--output` of commands that may each have their own.
 fn of_each_command(output: clap::Arg) -> clap::Arg {
     let help = "Connect the programs' stdout to WHERE: null, pipe, pty, file (a temporary file), inherit (firstbyte's own stdout \

@@ -76,7 +76,7 @@ fn one(program: &CheckedProgram, partial: bool, terminal: &Terminal) -> String {
 }
 
 /// The most lines of what came.
-const CAME: usize = 12;
+pub(super) const CAME: usize = 12;
 
 /// What a program does now and did not do when the budgets were written.
 fn came(program: &CheckedProgram, terminal: &Terminal) -> String {
@@ -91,15 +91,21 @@ fn came(program: &CheckedProgram, terminal: &Terminal) -> String {
         return terminal.wrap(&format!("  {text}"), 4) + "\n";
     }
 
-    let mut text = "  new since the budgets were written:\n".to_owned();
-    for change in program.came.iter().take(CAME) {
+    let text = format!("  new since the budgets were written:\n{}", changes(&program.came, terminal));
+    let others = program.came.len().saturating_sub(CAME);
+    let others = if others > 0 { format!("{others} more; ") } else { String::new() };
+    text + &terminal.wrap(&format!("    {others}all: {}", visible(help)), 6) + "\n"
+}
+
+/// A line for each of the first changes.
+pub(super) fn changes(came: &[DiffChange], terminal: &Terminal) -> String {
+    let mut text = String::new();
+    for change in came.iter().take(CAME) {
         let (kind, count) = (change.kind.as_deref().unwrap_or_default(), counted(change));
         let width = terminal.width.saturating_sub(14 + columns(&count));
         let _ = writeln!(text, "    + {kind:<8}{}{count}", truncated_paths(&visible(&change.name), width));
     }
-    let others = program.came.len().saturating_sub(CAME);
-    let others = if others > 0 { format!("{others} more; ") } else { String::new() };
-    text + &terminal.wrap(&format!("    {others}all: {}", visible(help)), 6) + "\n"
+    text
 }
 
 /// How often it was there and is now, unless it is simply new.

@@ -1,6 +1,7 @@
 //! Renderings for a terminal.
 
 pub mod bench;
+pub mod bisect;
 pub mod check;
 pub mod claims;
 mod clipping;

@@ -8,32 +8,40 @@
 //! | events | [`tracer`] | three backends, one event vocabulary, one [`tracer::Recording`] |
 //! | timeline | [`timeline`] | turns events into phases and instants; pure |
 //!
-//! Besides these there are [`sampler`] (which user code ran), [`counters`] (hardware counters), [`counts`] (the deterministic tier), [`arch`] (the
-//! differences between processors), [`allocation`], [`machine`] (facts about this machine), [`regular_file`], [`own_folder`], [`clock`] and [`units`].
+//! Besides these there are [`counters`] (hardware counters), [`counts`] (the deterministic tier), [`machine`] (facts about this
+//! machine), [`clock`] and [`units`]. Modules that are hidden here belong to the `firstbyte` command.
 //!
-//! A run takes three steps: a [`launch::Launcher`] for a command, a tracer from [`tracer::phases::choose_phases`], and
-//! [`timeline::Timeline::of`] for its recording. `examples/first_byte.rs` is a complete program.
+//! [`Starts`] takes these steps in one call. By hand, a run takes a [`launch::Launcher`] for a command, a tracer from
+//! [`tracer::phases::choose_phases`], and [`timeline::Timeline::of`] for its recording.
 //!
 //! Some functions change the whole process, and are meant for the `firstbyte` command: those of [`launch::interrupt`],
 //! [`launch::tree::adopt_orphans`] and [`page_cache::namespace::enter`].
 
+#[doc(hidden)]
 pub mod allocation;
+#[doc(hidden)]
 pub mod arch;
 pub mod clock;
+#[doc(hidden)]
 pub mod confinement;
 pub mod counters;
 pub mod counts;
 pub mod launch;
 pub mod machine;
+#[doc(hidden)]
 pub mod own_folder;
 pub mod page_cache;
+#[doc(hidden)]
 pub mod regular_file;
+#[doc(hidden)]
 pub mod sampler;
+pub mod start;
 pub mod timeline;
 pub mod tracer;
 pub mod units;
 
 pub use counts::Counts;
+pub use start::{StartError, Starts};
 
 /// The example in the README compiles.
 #[cfg(doctest)]

@@ -1,10 +1,21 @@
-//! The example in the README works, and is the one in `examples/`.
+//! The examples work, and the one in the README is in `examples/`.
 
 use firstbyte_measure::timeline::Phase;
 
 #[path = "../examples/first_byte.rs"]
 #[expect(dead_code, reason = "a test does not call `main`")]
 mod first_byte;
+
+#[path = "../examples/harness.rs"]
+#[expect(dead_code, reason = "a test does not call `main`")]
+mod harness;
+
+#[test]
+fn the_harness_compares_two_commands() {
+    let [first, second] = ["true", "echo"].map(|program| vec![program.to_owned()]);
+    assert!(harness::ratio(&first, &second, 3).unwrap() > 0.0);
+    assert!(harness::ratio(&first, &["false".to_owned()], 3).is_err(), "a program that fails has no time");
+}
 
 #[test]
 fn the_readme_has_the_example() {

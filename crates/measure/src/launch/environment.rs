@@ -208,7 +208,7 @@ fn joined(first: &OsStr, second: Option<&OsString>) -> OsString {
 }
 
 /// Whether a variable is known to change how programs start.
-pub fn affects_start(name: &str) -> bool {
+pub(crate) fn affects_start(name: &str) -> bool {
     let families = || HARMLESS_FAMILIES.iter().chain(&PRIVATE_FAMILIES);
     HARMLESS.contains(&name) || PRIVATE.contains(&name) || families().any(|family| name.starts_with(family))
 }

@@ -81,7 +81,7 @@ fn note_continuations() {
 
 /// Whether we were continued after this instant: until then we had been stopped (Ctrl-Z), unless somebody sent SIGCONT
 /// without need.
-pub fn continued_since(instant: Nanos) -> bool {
+pub(crate) fn continued_since(instant: Nanos) -> bool {
     // ORDERING: see `note_continuation`.
     CONTINUED.load(Ordering::Relaxed) > instant.0
 }

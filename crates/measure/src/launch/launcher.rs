@@ -225,7 +225,7 @@ impl Launcher {
 
     /// As [`Launcher::launch`], but with our own stdin, stdout and stderr, and in our process group, like a
     /// [`Foreground`](super::Foreground) command. `stdout_to_stderr`: our stdout is needed for something else.
-    pub fn launch_in_foreground(
+    pub(crate) fn launch_in_foreground(
         &mut self,
         stdout_to_stderr: bool,
         preparation: Preparation<'_>,

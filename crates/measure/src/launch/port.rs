@@ -58,7 +58,7 @@ pub(super) fn pause_after(elapsed: Duration) -> Duration {
 }
 
 /// Whether a process in our network namespace listens on this TCP port, at any address.
-pub fn is_listened_to(port: u16) -> bool {
+pub(crate) fn is_listened_to(port: u16) -> bool {
     !listening(port).is_empty()
 }
 

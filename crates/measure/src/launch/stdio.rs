@@ -135,17 +135,17 @@ impl Stdout {
     }
 
     /// Ends the run when this has come.
-    pub fn end_at(&mut self, until: Until) {
+    pub(crate) fn end_at(&mut self, until: Until) {
         self.awaited = Some(Awaited::new(until, self.kind == OutputKind::Pty));
     }
 
     /// Finds the places of these texts, each after the one before. None of them may be empty.
-    pub fn look_for(&mut self, texts: Vec<std::sync::Arc<[u8]>>) {
+    pub(crate) fn look_for(&mut self, texts: Vec<std::sync::Arc<[u8]>>) {
         self.places = Some(PlaceSearch::new(texts));
     }
 
     /// Whether the run ends at a moment before the program ends.
-    pub fn is_awaited(&self) -> bool {
+    pub(crate) fn is_awaited(&self) -> bool {
         self.awaited.is_some()
     }
 

@@ -155,7 +155,7 @@ pub(super) fn has_children() -> bool {
 }
 
 /// Asks the living processes of a group to end. Stopped ones are continued, so that they receive the signal.
-pub fn terminate_group(leader: i32) {
+pub(crate) fn terminate_group(leader: i32) {
     // SAFETY: signals to a process group that we created.
     unsafe {
         libc::kill(-leader, libc::SIGTERM);
@@ -169,7 +169,7 @@ pub fn terminate_group(leader: i32) {
 /// # Errors
 ///
 /// The kernel's answer if we may not kill the tracee. It may be dead all the same.
-pub fn kill_with_group(tracee: i32) -> io::Result<()> {
+pub(crate) fn kill_with_group(tracee: i32) -> io::Result<()> {
     kill_group(tracee);
     // SAFETY: our own child, which has not been reaped: its id cannot be another's.
     let sent = unsafe { libc::kill(tracee, libc::SIGKILL) };
@@ -191,7 +191,7 @@ pub fn kill_group(leader: i32) -> bool {
 /// Kills the processes that are still alive in a group whose leader has been reaped. Returns whether there were
 /// any. Processes that had exited and were not reaped by their parent do not count; processes that we may not kill
 /// do.
-pub fn clear_group(leader: i32) -> bool {
+pub(crate) fn clear_group(leader: i32) -> bool {
     if !group_exists(leader) {
         return false;
     }

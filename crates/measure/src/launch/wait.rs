@@ -124,7 +124,7 @@ impl Ended {
 ///
 /// [`LaunchError::Interrupted`] if the user interrupts us. [`LaunchError::Unkillable`] if the tracee has to be
 /// killed and we may not do that; then it keeps running and is not reaped.
-pub fn until_reaped(
+pub(crate) fn until_reaped(
     child: &Child,
     stdout: &mut Stdout,
     watch: Watch,
@@ -313,7 +313,7 @@ pub struct Ending {
 
 impl Ending {
     /// Whether any step was taken.
-    pub fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.killed.is_some() || self.asked.is_some()
     }
 

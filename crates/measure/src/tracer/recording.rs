@@ -163,7 +163,7 @@ impl Backend {
     }
 
     /// Whether nothing is attached to the tracee, so that it sees no phases and has no overhead.
-    pub fn attaches_nothing(self) -> bool {
+    pub(crate) fn attaches_nothing(self) -> bool {
         self == Backend::Pipe
     }
 }

@@ -58,6 +58,70 @@ fn a_missed_budget_fails_only_after_the_comment() {
     assert!(read(job.path(), "output").starts_with("status=1\n"));
 }
 
+/// Runs git in a folder.
+fn git(folder: &Path, words: &[&str]) {
+    let identity = ["-c", "user.name=me", "-c", "user.email=me@example.org"];
+    let done = Command::new("git").current_dir(folder).args(identity).args(words).status();
+    assert!(done.unwrap().success(), "{words:?}");
+}
+
+#[test]
+fn a_pull_request_is_compared_with_its_merge_base() {
+    let job = job("");
+    let checkout = job.path().join("checkout");
+    fs::create_dir(&checkout).unwrap();
+    let commit = |program: &str| {
+        fs::write(checkout.join("source"), program).unwrap();
+        git(&checkout, &["add", "source"]);
+        git(&checkout, &["commit", "--quiet", "--message", "A change"]);
+    };
+    git(&checkout, &["init", "--quiet", "--initial-branch=main"]);
+    commit("#!/bin/sh\n:\n");
+    git(&checkout, &["checkout", "--quiet", "-b", "change"]);
+    commit("#!/bin/sh\nsleep 0.2\n");
+    git(&checkout, &["checkout", "--quiet", "main"]);
+    commit("#!/bin/sh\nexit 1\n");
+    git(&checkout, &["checkout", "--quiet", "change"]);
+
+    let build = "install -m 755 source built";
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/action/compare");
+    let path = format!("{}/firstbyte/bin:/usr/bin:/bin", job.path().display());
+    let mut compare = Command::new(script);
+    compare.current_dir(&checkout).env("PATH", path).env("RUNNER_TEMP", job.path());
+    compare
+        .env("GITHUB_OUTPUT", job.path().join("output"))
+        .env("GITHUB_STEP_SUMMARY", job.path().join("summary.md"));
+    compare.envs([("COMMAND", "./built"), ("BUILD", build), ("LIMIT", "5%"), ("BASE", "main")]);
+    let output = compare.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let summary = read(job.path(), "summary.md");
+    assert!(summary.starts_with("### The start is slower\n"), "{summary}");
+    assert!(summary.contains("base ") && summary.contains('█'), "both versions, with bars: {summary}");
+    assert!(read(job.path(), "output").starts_with("slower=1\n"));
+    assert!(!job.path().join("firstbyte/base").exists());
+}
+
+#[test]
+fn only_the_pull_request_that_was_checked_gets_the_comment_of_a_fork() {
+    let job = tempfile::tempdir().unwrap();
+    for folder in ["tools", "firstbyte"] {
+        fs::create_dir(job.path().join(folder)).unwrap();
+    }
+    fs::write(job.path().join("firstbyte/number"), "7\n").unwrap();
+    fs::write(job.path().join("report.md"), "``````````\n@everyone\n").unwrap();
+    let gh = "#!/bin/sh\ncase $* in *pulls/7*) echo abc ;; *--jq*) ;; *) echo \"$@\" >>calls ;; esac\n";
+    write_executable(&job.path().join("tools/gh"), gh, 0o755);
+
+    let comment = |head| step("comment-fork", job.path(), &[("REPORT", "report.md"), ("HEAD", head)]);
+    assert_eq!(comment("def").status.code(), Some(1));
+    assert!(!job.path().join("calls").exists());
+    let output = comment("abc");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(read(job.path(), "calls").contains("issues/7/comments"));
+    assert_eq!(read(job.path(), "firstbyte/fenced.md").matches("``````````").count(), 2);
+}
+
 #[test]
 fn a_second_comment_replaces_the_first() {
     let job = tempfile::tempdir().unwrap();

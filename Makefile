@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels kernels-ci prometheus soak kill stress fuzz level0 dist dist-try bench bench-check figures build-needs clean
+.PHONY: all showdown test lint unit proofs kernels kernels-ci prometheus soak kill stress fuzz level0 dist dist-try publish bench bench-check figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -96,7 +96,7 @@ fuzz: build-needs
 level0: $(FIRSTBYTE)
 	FIRSTBYTE=$(CURDIR)/$(FIRSTBYTE) crates/cc/runtime/tests/figures.sh all level0
 
-# Makes the files of a release in target/dist: a tarball, a Debian package and their checksums.
+# Makes the files of a release in target/dist: a tarball, a Debian package, a wheel, npm packages, an image, their checksums.
 # DIST='--architecture arm64' makes them for arm64, with a cross compiler.
 DIST ?=
 dist: build-needs
@@ -104,13 +104,22 @@ dist: build-needs
 	case '$(DIST)' in *arm64*) [ "$$(dpkg --print-architecture)" = arm64 ] || scripts/build-needs dist-arm64 ;; esac
 	packaging/dist $(DIST)
 
-# Installs that package in minimal Debian 12 and 13 systems, uses it and removes it. Needs root.
-# TRY=arm64 does so with the package for arm64, on emulated machines.
+# Installs these packages in minimal Debian 12 and 13 systems, uses them and removes them. Needs root.
+# TRY=arm64 does so with the Debian package for arm64, on emulated machines.
 TRY ?= $(shell dpkg --print-architecture)
 dist-try:
 	scripts/build-needs dist
 	[ "$$(dpkg --print-architecture)" = $(TRY) ] || scripts/build-needs kernels
 	packaging/try target/dist/firstbyte_*_$(TRY).deb target/dist/systems
+	[ "$$(dpkg --print-architecture)" != $(TRY) ] || for package in target/dist/firstbyte-*$$(uname -m).whl \
+		target/dist/firstbyte-[0-9]*.tgz; do packaging/try $$package target/dist/systems || exit; done
+
+# Publishes the files of target/dist, of both architectures, and the crates. DRY=1 prints what it would do, and what is missing.
+# IMAGE=HOST/OWNER/firstbyte is where the image goes.
+DRY ?=
+IMAGE ?=
+publish:
+	IMAGE=$(IMAGE) packaging/publish $(if $(DRY),--dry)
 
 # Measures the cost of a run, of phases and of a trace against their goals, and fails where one is missed by more than its
 # spread. Needs an idle machine. BEFORE=FILE compares with an older firstbyte, RECORD=FILE keeps the readings.

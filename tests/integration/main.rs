@@ -53,6 +53,7 @@ mod lines;
 mod lines_terminal;
 mod loads;
 mod own_processes;
+mod packages;
 mod prometheus;
 mod prometheus_listener;
 mod prometheus_page;

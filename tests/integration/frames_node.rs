@@ -6,8 +6,9 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Without inlining: the time of an inlined function counts for its caller.
 const BURN: &str = "\
-'use strict';
+'use strict'; require('v8').setFlagsFromString('--max-inlined-bytecode-size=0 --max-inlined-bytecode-size-cumulative=0 --max-inlined-bytecode-size-small=0');
 const spin = (times) => {
   let total = 0;
   for (let i = 0; i < times; i++) total += i % 7;

@@ -53,7 +53,8 @@ fn outline(line: &str) -> String {
             outline.push(kind);
         }
     }
-    // A time may be printed in another unit.
+    // A time may be printed in another unit, and a single stop does not see all times.
+    let outline = outline.replace('–', "0 s");
     ["ns", "µs", "ms"].iter().fold(outline, |text, unit| text.replace(&format!("0 {unit}"), "0 s"))
 }
 

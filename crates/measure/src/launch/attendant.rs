@@ -5,6 +5,7 @@
 //! So every 50 ms the attendant checks whether the same wait is still in progress, and if so interrupts it with a
 //! signal. The waiting thread then continues with `poll` and its time limits. Short runs are not affected.
 
+use super::limits;
 use super::nudge::Nudge;
 use super::ourselves;
 use std::sync::Arc;
@@ -59,11 +60,15 @@ impl Attendant {
         let state = Arc::new(State { wait: AtomicU64::new(0), gone: AtomicBool::new(false), waiter });
         let watched = Arc::clone(&state);
         let (begun, has_begun) = channel();
-        let thread = std::thread::Builder::new().name("attendant".to_owned()).spawn(move || {
+        let attending = move || {
             let _ = begun.send(());
             attend(&watched);
-        });
-        Attendant { state, present: thread.is_ok() && has_begun.recv().is_ok() }
+        };
+        // Without memory, which an earlier tracee may have taken away, a new thread would panic.
+        let thread = limits::restore_memory()
+            .is_ok()
+            .then(|| std::thread::Builder::new().name("attendant".to_owned()).spawn(attending));
+        Attendant { state, present: thread.is_some_and(|it| it.is_ok()) && has_begun.recv().is_ok() }
     }
 }
 

@@ -24,10 +24,16 @@ enum Found {
     Nothing,
 }
 
+/// Prepares the wait for a tracee that is about to be launched: it may take our memory away.
+pub(crate) fn prepare() {
+    attendant::be_present();
+}
+
 /// Waits for the stop, and lets the child go. `None`: it died earlier, or its time was up, which the wait for its end handles.
 pub(crate) fn pass_exec_stop(child: &Child, timeout: Option<Duration>) -> Option<ExecStop> {
     loop {
-        match attendant::attended(|| look(child.pid))? {
+        // it stops soon, so that the wait may be one that nothing ends
+        match attendant::attended(|| look(child.pid)).unwrap_or_else(|| look(child.pid)) {
             Found::Stopped(libc::SIGTRAP) => {
                 let returned = clock::now();
                 go_on(child.pid, false, 0);

@@ -7,6 +7,7 @@ use crate::confinement::{Confinement, Hindrance};
 use crate::launch::LaunchError;
 use aya::programs::{ProgramError, RawTracePoint};
 use aya::{Btf, BtfError, Ebpf, EbpfError};
+use miniz_oxide::inflate::decompress_to_vec;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
@@ -60,18 +61,19 @@ fn of_either<T>(mut load: impl FnMut(Object) -> Result<T, AttachError>) -> Resul
     }
 }
 
-/// Loads the object that this kernel accepts, with a ring buffer of `ring` bytes. `bytes` are those of an object, and
-/// `prepared` takes its maps and loads its programs. They will wait for a tracee of our process-id namespace.
+/// Loads the object that this kernel accepts, with a ring buffer of `ring` bytes. `compressed` are the bytes of an object as
+/// `build.rs` writes them, and `prepared` takes its maps and loads its programs. They will wait for a tracee of our process-id namespace.
 pub(super) fn loaded<T>(
-    bytes: impl Fn(Object) -> &'static [u8],
+    compressed: impl Fn(Object) -> &'static [u8],
     ring: u32,
     prepared: impl Fn(Loading<'_>, Ebpf) -> Result<T, AttachError>,
 ) -> Result<T, AttachError> {
     let namespace = Namespace::ours().ok_or(AttachError::NoProc)?;
     let types = KernelTypes::read().map_err(AttachError::of_type_information)?;
     of_either(|object| {
-        let btf = types.of_object(bytes(object)).map_err(AttachError::of_type_information)?;
-        let programs = loader().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(bytes(object));
+        let bytes = decompress_to_vec(compressed(object)).expect("the build compressed it");
+        let btf = types.of_object(&bytes).map_err(AttachError::of_type_information)?;
+        let programs = loader().btf(Some(&btf)).map_max_entries("EVENTS", ring).load(&bytes);
         prepared(
             Loading { object, types: &types, ring, namespace },
             programs.map_err(AttachError::of_object)?,

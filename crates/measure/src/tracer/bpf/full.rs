@@ -28,8 +28,8 @@ use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
 use aya::util::online_cpus;
 use std::os::fd::AsFd;
 
-static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/full.bpf.o"));
-static BEFORE_5_12: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/full-before-5.12.bpf.o"));
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/full.bpf.o"));
+static BEFORE_5_12: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/full-before-5.12.bpf.o"));
 
 /// The raw tracepoints that an account needs.
 const NEEDED: [&str; 7] = [

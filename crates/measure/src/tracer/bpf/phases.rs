@@ -20,9 +20,8 @@ use aya::maps::RingBuf;
 use aya::programs::raw_trace_point::RawTracePointLinkId;
 use std::os::fd::AsFd;
 
-static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
-static BEFORE_5_12: &[u8] =
-    aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/phases-before-5.12.bpf.o"));
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
+static BEFORE_5_12: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/phases-before-5.12.bpf.o"));
 
 /// The programs that the phases need.
 const NEEDED: [&str; 6] = [

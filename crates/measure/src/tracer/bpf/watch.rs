@@ -15,8 +15,8 @@ use aya::Ebpf;
 use aya::maps::{HashMap, MapData, RingBuf};
 use std::os::fd::AsFd;
 
-static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
-static BEFORE_5_12: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/watch-before-5.12.bpf.o"));
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
+static BEFORE_5_12: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch-before-5.12.bpf.o"));
 
 /// The programs, attached to the kernel until this is dropped.
 pub struct BpfWatch {

@@ -4,8 +4,8 @@
 //! our end, the exit when the kernel tells us. So the write is not seen: it is a part of the setup. A process, a thread or
 //! a program that it starts is not seen either. So a run is observed in this way only if earlier ones had none.
 
-use crate::launch::exec_stop::{ExecStop, pass_exec_stop};
-use crate::launch::wait::{self, Ended, until_reaped};
+use crate::launch::exec_stop::{self, ExecStop, pass_exec_stop};
+use crate::launch::wait::{Ended, until_reaped};
 use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, tree};
 use crate::tracer::{Backend, Event, EventKind, Recording, RunOptions, frame};
 use crate::units::Nanos;
@@ -29,7 +29,7 @@ pub(super) fn was_alone(recording: &Recording) -> bool {
 pub(super) fn run(launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
     let mut stdout = options.stdout()?;
     let watch = launcher.watch_arrival();
-    wait::prepare(watch);
+    exec_stop::prepare();
     let child = launcher.launch(&mut stdout, Preparation::Stop)?;
     let stop = pass_exec_stop(&child, options.timeout);
     let ended = until_reaped(&child, &mut stdout, watch, options.timeout);

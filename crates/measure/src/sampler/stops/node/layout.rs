@@ -27,8 +27,8 @@ pub(super) struct Layout {
     pub(super) has_early_positions: bool,
     /// `BytecodeArray.source_position_table`.
     pub(super) positions: u64,
-    /// Whether the entries of that table have a bit for statements.
-    pub(super) has_statement_bit: bool,
+    /// Whether that table is understood. From V8 14 on, which has another encoding, it is not.
+    pub(super) has_known_positions: bool,
     /// The offset of its first bytecode, as frames count.
     pub(super) first_bytecode: i64,
 }
@@ -114,7 +114,7 @@ impl Layout {
             script_source: offset("class_Script__source__Object").or(script_name.checked_sub(8))?,
             has_early_positions: known("scopeinfo_idx_first_vars")? >= 5,
             positions: if has_wrapper { 24 } else { 32 },
-            has_statement_bit: major >= 14,
+            has_known_positions: major < 14,
             first_bytecode: i64::from(known("class_BytecodeArray__data__uintptr_t").unwrap_or(54)) - 1,
         })
     }

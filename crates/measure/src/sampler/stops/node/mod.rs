@@ -192,8 +192,9 @@ impl Walk<'_, '_> {
         // a script without a name has another object there
         let file = self.heap.name(file).unwrap_or_else(|| "<anonymous>".to_owned());
         let scope = self.heap.scope(scope, source.text.length())?;
+        let bytecode = bytecode.filter(|_| layout.has_known_positions);
         let table = bytecode.and_then(|bytecode| self.heap.table(bytecode, layout.positions));
-        let positions = Positions { table: table.unwrap_or_default(), has_bit: layout.has_statement_bit };
+        let positions = Positions { table: table.unwrap_or_default() };
         let (name, start, named) = (scope.name, scope.start, OnceLock::new());
         Some(Function { name, file: path(&file), source, start, positions, named })
     }

@@ -68,11 +68,9 @@ fn ends(text: &Text) -> Vec<u32> {
 /// `src/codegen/source-position-table.cc`.
 #[derive(Debug, Default)]
 pub(super) struct Positions {
-    /// Pairs: so many bytes of instructions later, so much further in the source.
+    /// Pairs: so many bytes of instructions later, so much further in the source. The first number of a pair is negative for
+    /// an expression.
     pub(super) table: Vec<u8>,
-    /// How the first number of a pair says whether it is a statement or an expression: by its lowest bit (from V8 14 on),
-    /// or by its sign.
-    pub(super) has_bit: bool,
 }
 
 impl Positions {
@@ -80,11 +78,7 @@ impl Positions {
     pub(super) fn at(&self, offset: i64) -> Option<u32> {
         let (mut bytes, mut at, mut place, mut found) = (self.table.iter(), 0_i64, 0_i64, None);
         while let (Some(later), Some(further)) = (number(&mut bytes), number(&mut bytes)) {
-            let later = match self.has_bit {
-                true => later >> 1,
-                false if later < 0 => -(later + 1),
-                false => later,
-            };
+            let later = if later < 0 { -(later + 1) } else { later };
             at = at.checked_add(later)?;
             if at > offset {
                 break;
@@ -123,11 +117,9 @@ mod tests {
     #[test]
     fn an_instruction_has_the_position_of_the_last_entry_before_it() {
         // at 0 the offset 20, five later as an expression 10 further
-        for (has_bit, numbers) in [(false, [0, 42, -6, 20]), (true, [1, 42, 10, 20])] {
-            let positions = Positions { table: numbers.map(written).to_vec(), has_bit };
-            assert_eq!([0, 4, 5, 6, 99].map(|at| positions.at(at)), [20, 20, 30, 30, 30].map(Some));
-            assert_eq!(positions.at(-1), None);
-        }
+        let positions = Positions { table: [0, 42, -6, 20].map(written).to_vec() };
+        assert_eq!([0, 4, 5, 6, 99].map(|at| positions.at(at)), [20, 20, 30, 30, 30].map(Some));
+        assert_eq!(positions.at(-1), None);
         assert_eq!(Positions::default().at(3), None);
         // 300 in two bytes
         assert_eq!(number(&mut [0xd8, 4].iter()), Some(300));
@@ -149,9 +141,7 @@ mod tests {
     fn damaged_tables_end() {
         for length in 0..40 {
             for byte in [0, 1, 0x7f, 0x80, 0xff] {
-                for has_bit in [false, true] {
-                    Positions { table: vec![byte; length], has_bit }.at(i64::MAX);
-                }
+                Positions { table: vec![byte; length] }.at(i64::MAX);
             }
         }
     }

@@ -45,8 +45,8 @@ impl Spread {
         }
     }
 
-    /// How far the median of so many runs may be off: of two medians that differ by chance, 95 % are closer than the sum of
-    /// their errors ("Variations of box plots", The American Statistician 32, 1978).
+    /// The uncertainty of the median of `runs` runs. Two medians that differ only by chance are closer than the sum of their
+    /// uncertainties in 95 of 100 cases ("Variations of box plots", The American Statistician 32, 1978).
     pub fn error(&self, runs: usize) -> f64 {
         1.57 * self.quartiles / (runs.max(1) as f64).sqrt()
     }

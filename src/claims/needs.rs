@@ -62,7 +62,7 @@ impl Needs {
         })
     }
 
-    /// The programs and solutions whose user code is told from the kernel's work.
+    /// The programs and solutions whose user time and system time are measured apart.
     pub fn divided(&self) -> BTreeSet<&'static str> {
         self.collect(|quantity| match quantity {
             Quantity::UserTime(program) => Some(program),

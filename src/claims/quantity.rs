@@ -135,7 +135,7 @@ pub enum CountKind {
 pub enum PairedRounds {
     /// Programs under one condition.
     Runs(RunState),
-    /// Programs whose user code is told from the kernel's work.
+    /// Programs whose user time and system time are measured apart.
     Divided,
     /// Designs that print this number of lines.
     Lines(u64),

@@ -26,7 +26,7 @@ const FLOOR: &str = "floor-elf";
 /// Enough for a median; counts hardly vary.
 const COUNTING_RUNS: u32 = 3;
 
-/// The runs of each program whose user code is told from the kernel's work.
+/// The number of runs, for each program, that measure user time and system time apart.
 const TRACED_RUNS: u32 = 10;
 
 /// Builds, verifies and measures the corpus, and prints the table.

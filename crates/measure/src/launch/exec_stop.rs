@@ -49,7 +49,7 @@ pub(crate) fn pass_exec_stop(child: &Child, timeout: Option<Duration>) -> Option
     }
 }
 
-/// Consumes nothing: its end is for whoever reaps it.
+/// Does not reap the child (`WNOWAIT`): the wait for its end does.
 fn look(child: i32) -> Found {
     // SAFETY: plain data, filled by the kernel.
     unsafe {

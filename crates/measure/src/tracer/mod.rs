@@ -32,8 +32,8 @@ pub use recording::{Backend, Output, Recording};
 
 use crate::launch::interrupt;
 use crate::launch::port::is_listened_to;
-use crate::launch::wait::Ended;
-use crate::launch::{Child, Collected, LaunchError, Launcher, OutputKind, Stdout, Until};
+use crate::launch::wait::{Ended, Watch, until_reaped};
+use crate::launch::{Child, Collected, LaunchError, Launcher, OutputKind, Stdout, Until, tree};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,6 +138,23 @@ pub struct EventCosts {
     pub fault: EventCost,
     /// A read from the tracee's memory during a call: a path, a structure, a buffer, or the top of its stack. Nanoseconds.
     pub read: f64,
+}
+
+/// Waits for the end of a run whose processes no tracer counted, and kills those that are left. Those that left the tracee's
+/// group are our children now, if we adopt orphans.
+fn until_cleared(
+    launcher: &mut Launcher,
+    options: &RunOptions,
+    child: &Child,
+    stdout: &mut Stdout,
+    watch: Watch,
+) -> Result<Ended, LaunchError> {
+    let ended = until_reaped(child, stdout, watch, options.timeout);
+    launcher.learn(stdout);
+    let childless = ended.as_ref().is_ok_and(|ended| ended.childless);
+    let cleared = if childless { Ok(()) } else { tree::kill_adopted() };
+    let ended = ended?;
+    cleared.map(|()| ended)
 }
 
 /// The part of a recording that is the same for every backend.

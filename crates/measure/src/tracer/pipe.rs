@@ -1,9 +1,9 @@
 //! The pipe backend attaches nothing. It sees when the first byte arrives at our end, and when the tracee is
 //! reaped.
 
-use super::{Backend, Recording, RunOptions, Tracer, frame};
-use crate::launch::wait::{self, Watch, until_reaped};
-use crate::launch::{LaunchError, Launcher, Preparation, tree};
+use super::{Backend, Recording, RunOptions, Tracer, frame, until_cleared};
+use crate::launch::wait::{self, Watch};
+use crate::launch::{LaunchError, Launcher, Preparation};
 
 /// Observes a run only from outside.
 #[derive(Clone, Copy, Debug)]
@@ -52,14 +52,7 @@ impl PipeTracer {
         let watch = if self.watch == Watch::Exit { launcher.watch() } else { launcher.watch_arrival() };
         wait::prepare(watch);
         let child = launcher.launch(&mut stdout, preparation)?;
-        let ended = until_reaped(&child, &mut stdout, watch, options.timeout);
-        launcher.learn(&stdout);
-        // No tracer saw which processes were created. Those that left the tracee's group are our children now, if
-        // we adopt orphans.
-        let childless = ended.as_ref().is_ok_and(|ended| ended.childless);
-        let cleared = if childless { Ok(()) } else { tree::kill_adopted() };
-        let ended = ended?;
-        cleared?;
+        let ended = until_cleared(launcher, options, &child, &mut stdout, watch)?;
         let mut recording = frame(Backend::Pipe, launcher, options, &child, &ended, stdout.finish());
         if self.watch == Watch::Exit {
             recording.events.retain(|event| !matches!(event.kind, super::EventKind::FirstRead { .. }));

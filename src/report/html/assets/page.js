@@ -96,10 +96,13 @@ function sections() {
     tab,
     panel: document.getElementById(tab.hash.slice(1)),
   }));
+  let opened = false;
   const select = tabs(nav, items, (index) => {
     const { id } = items[index].panel;
-    // not every browser lets a page from a disk change its address
-    try { history.replaceState(null, "", `#${id}`); } catch { /* the tab is open anyway */ }
+    // The first tab is not put into the address: the Tab key would begin in its section. Not every browser lets a page from a disk
+    // change its address.
+    try { if (opened) history.replaceState(null, "", `#${id}`); } catch { /* the tab is open anyway */ }
+    opened = true;
     for (const hear of onSection) hear(id);
   });
   const named = () => items.findIndex(({ panel }) => `#${panel.id}` === location.hash);

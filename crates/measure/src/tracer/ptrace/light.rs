@@ -5,9 +5,9 @@
 //! a program that it starts is not seen either. So a run is observed in this way only if earlier ones had none.
 
 use crate::launch::exec_stop::{self, ExecStop, pass_exec_stop};
-use crate::launch::wait::{Ended, until_reaped};
-use crate::launch::{LaunchError, Launcher, OutputKind, Preparation, tree};
-use crate::tracer::{Backend, Event, EventKind, Recording, RunOptions, frame};
+use crate::launch::wait::Ended;
+use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
+use crate::tracer::{Backend, Event, EventKind, Recording, RunOptions, frame, until_cleared};
 use crate::units::Nanos;
 
 /// Whether a run of this kind can be observed.
@@ -32,12 +32,7 @@ pub(super) fn run(launcher: &mut Launcher, options: &RunOptions) -> Result<Recor
     exec_stop::prepare();
     let child = launcher.launch(&mut stdout, Preparation::Stop)?;
     let stop = pass_exec_stop(&child, options.timeout);
-    let ended = until_reaped(&child, &mut stdout, watch, options.timeout);
-    launcher.learn(&stdout);
-    let childless = ended.as_ref().is_ok_and(|ended| ended.childless);
-    let cleared = if childless { Ok(()) } else { tree::kill_adopted() };
-    let ended = ended?;
-    cleared?;
+    let ended = until_cleared(launcher, options, &child, &mut stdout, watch)?;
 
     let mut recording = frame(Backend::Ptrace, launcher, options, &child, &ended, stdout.finish());
     recording.events.extend(events(launcher.entered(), stop, &ended, recording.root));

@@ -14,7 +14,9 @@ use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
 pub struct TraceNotes {
     /// The command, as one would type it in a shell.
     pub command: String,
-    /// Warnings: a failure of the program and every serious warning, a line each.
+    /// How the runs ended, unless they ended well by themselves, and the end of their stderr: a line each.
+    pub ending: Vec<String>,
+    /// Every serious warning, a line each.
     pub urgent: Vec<String>,
     pub warnings: Vec<Warning>,
     /// How it was observed, and what was not seen: a line each.
@@ -42,7 +44,6 @@ impl TraceNotes {
         let tracer = &analysis.tracer;
         let warnings = warnings(analysis);
         let mut urgent: Vec<String> = analysis.region.iter().map(regions::sentence).collect();
-        urgent.extend(ending(analysis));
         urgent.extend(interruption(analysis));
         urgent.extend(in_words(&warnings, Severity::Serious));
         urgent.extend(findings::busy(&analysis.summary));
@@ -66,7 +67,8 @@ impl TraceNotes {
         let findings = sentences(analysis);
         let findings_of = findings_of(&analysis.summary);
         let corrected_total = analysis.corrected_total();
-        TraceNotes { command, urgent, warnings, notes, findings_of, findings, corrected_total }
+        let ending = ending(analysis);
+        TraceNotes { command, ending, urgent, warnings, notes, findings_of, findings, corrected_total }
     }
 
     /// Of a recording. `notes`: what is known of it.
@@ -75,6 +77,7 @@ impl TraceNotes {
         let note = findings::note(&analysis.summary, &analysis.machine());
         TraceNotes {
             command: recording.map(|recording| shell_words::join(&recording.command)).unwrap_or_default(),
+            ending: Vec::new(),
             urgent: notes.into_iter().chain(findings::busy(&analysis.summary)).collect(),
             warnings: Vec::new(),
             notes: note.into_iter().collect(),

@@ -195,6 +195,7 @@ fn notes(
     });
     TraceNotes {
         command: format!("{}: {} of {}", traced.program, watched.numbers.len(), starts(traced.seen)),
+        ending: Vec::new(),
         urgent,
         warnings: several.into_iter().collect(),
         notes: std::iter::once(method.to_owned()).chain(note).collect(),

@@ -282,7 +282,7 @@ fn findings(notes: &TraceNotes, terminal: &Terminal) -> String {
 }
 
 fn note_lines(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
-    wrapped(&urgent(summary, notes), terminal) + &wrapped(&notes.notes, terminal)
+    [&notes.ending, &urgent(summary, notes), &notes.notes].map(|lines| wrapped(lines, terminal)).concat()
 }
 
 /// Warnings.

@@ -60,23 +60,43 @@ fn rest(
 ) -> String {
     // without the last line, the empty line before it, and that of the prompt
     let left = terminal.height.saturating_sub(before + 3);
+    let ending = ending(&notes.ending, left * 2 / 3, terminal);
+    let left = left.saturating_sub(ending.lines().count());
     let all = notes.findings.iter().take(FINDINGS + extra(terminal) / 2);
     let texts = all.map(|FindingText { mark, text }| {
         ListedText::new(format!("{mark} {}", visible(text)), mark.len() + 1, terminal)
     });
-    let findings: Vec<ListedText> = texts.collect();
+    let mut findings: Vec<ListedText> = texts.collect();
+    // Of a program that failed, the reason comes first.
+    let keep_fitting = |texts: &mut Vec<ListedText>, room: usize| {
+        if !ending.is_empty() && texts.first().is_some_and(|text| text.least > room) {
+            texts.clear();
+        }
+    };
+    keep_fitting(&mut findings, left.saturating_sub(2));
     let first = findings.first().map_or(0, |finding| 2 + finding.least);
 
     let texts = urgent.iter().map(|note| ListedText::new(visible(note), 2, terminal));
+    let mut warnings: Vec<ListedText> = texts.take(URGENT + extra(terminal) / 2).collect();
     let most = (left * 2 / 3).min(left.saturating_sub(first));
-    let warnings = listed(&texts.take(URGENT + extra(terminal) / 2).collect::<Vec<_>>(), most, terminal);
+    keep_fitting(&mut warnings, most);
+    let warnings = listed(&warnings, most, terminal);
     let lines = left.saturating_sub(warnings.text.lines().count() + 2);
     let findings = listed(&findings, lines, terminal);
     let title = format!("\n{}\n", terminal.bold(&notes.findings_title()));
     let title = if findings.shown == 0 { "" } else { &title };
 
     let left_out = [urgent.len() - warnings.shown, notes.findings.len() - findings.shown];
-    format!("{title}{}\n{}{}", findings.text, warnings.text, what_is_more(left_out, more, terminal))
+    format!("{title}{}\n{ending}{}{}", findings.text, warnings.text, what_is_more(left_out, more, terminal))
+}
+
+/// How the program ended, and the last lines of its stderr: as many as fit into `most` lines, and one in any case.
+fn ending(lines: &[String], most: usize, terminal: &Terminal) -> String {
+    let Some((how, stderr)) = lines.split_first() else { return String::new() };
+    let how = terminal.wrap(&visible(how), 2) + "\n";
+    let room = most.saturating_sub(how.lines().count()).max(1);
+    let last = &stderr[stderr.len().saturating_sub(room)..];
+    how + &last.iter().map(|line| clipped(&visible(line), 2, 1, terminal)).collect::<String>()
 }
 
 /// The lines that this terminal has more than the smallest usual one.
@@ -162,9 +182,18 @@ mod tests {
 
     /// The first screen below `before` lines, with so many warnings and findings.
     fn below(before: usize, [warnings, findings]: [usize; 2], terminal: &Terminal) -> String {
+        below_failure(before, [warnings, findings], Vec::new(), terminal)
+    }
+
+    fn below_failure(
+        before: usize,
+        [warnings, findings]: [usize; 2],
+        ending: Vec<String>,
+        terminal: &Terminal,
+    ) -> String {
         let numbered = sentences("finding", findings).into_iter().enumerate();
         let numbered = numbered.map(|(n, text)| FindingText { mark: format!("{}.", n + 1), text });
-        let notes = TraceNotes { findings: numbered.collect(), ..TraceNotes::default() };
+        let notes = TraceNotes { findings: numbered.collect(), ending, ..TraceNotes::default() };
         rest(before, &sentences("warning", warnings), &notes, ["--full", "all"], terminal)
     }
 
@@ -189,6 +218,20 @@ mod tests {
                     assert!(shown == count || text.contains(&more), "{shown} of {count}: {text}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_last_lines_of_a_failure_come_before_findings() {
+        let failed =
+            || ["The program failed.", "  stderr: first", "  stderr: last"].map(str::to_owned).to_vec();
+        let terminal = Terminal::default();
+        for before in 8..=18 {
+            let text = below_failure(before, [2, 5], failed(), &terminal);
+            assert!(text.contains("The program failed.\n") && text.contains("  stderr: last\n"), "{text}");
+            assert!(before > 16 || text.contains("  stderr: first\n"), "{before}: {text}");
+            assert_eq!(text.contains("finding-0"), before < 16, "{before}: {text}");
+            assert!(before + text.lines().count() < terminal.height, "{before}: {text}");
         }
     }
 

@@ -3,8 +3,8 @@
 
 Runs a program of N threads or N processes, alone and under `bench`, `trace` and `watch` with each backend, and traces a program of
 N system calls. RESULTS/growth.json gets the wall time and the peak memory of firstbyte for each N, with the load average
-beside it. A run that takes longer than 300 s is recorded as `null`. Prints the table as Markdown. Needs root, gcc, and
-FIRSTBYTE (default: the release build of the checkout)."""
+beside it, or why there are none. With --only, the rows of a recorded file that are measured again are replaced. Needs root, gcc,
+and FIRSTBYTE (default: the release build of the checkout)."""
 import argparse, json, os, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,7 +26,7 @@ def firstbyte():
     return os.environ.get('FIRSTBYTE', os.path.abspath(f'{HERE}/../../target/{host}/release/firstbyte'))
 
 def measured(words):
-    """Wall time in seconds and peak memory in MiB; both None if it took too long or failed."""
+    """Wall time in seconds and peak memory in MiB, or why there are none."""
     began = time.monotonic()
     child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     status = None
@@ -38,9 +38,9 @@ def measured(words):
     else:
         os.killpg(child.pid, 9)
         os.wait4(child.pid, 0)
-        return None, None
+        return {'failed': f'more than {LIMIT} s'}
     wall = time.monotonic() - began
-    return (wall, usage.ru_maxrss / 1024) if status == 0 else (None, None)
+    return {'seconds': wall, 'mib': usage.ru_maxrss / 1024} if status == 0 else {'failed': 'failed'}
 
 def cases(tool, many, calls):
     """Name, sizes, and the command for a size."""
@@ -54,14 +54,6 @@ def cases(tool, many, calls):
             yield f'{kind}, trace by {backend}', sizes, lambda n, kind=kind, backend=backend: [tool, 'trace', '--quick', '--backend', backend, '--', many, kind, str(n)]
             yield f'{kind}, watch by {backend}', sizes, lambda n, kind=kind, backend=backend: [tool, 'watch', '--backend', backend, '--', many, kind, str(n)]
     yield 'system calls, trace by bpf', [100000, 200000, 500000, 1000000], lambda n: [tool, 'trace', '--runs', '1', '--backend', 'bpf', '--', calls, str(n)]
-
-def table(rows):
-    sizes = sorted({int(n) for row in rows for n in row['sizes']})
-    shown = lambda at: '–' if at is None else 'more than 300 s' if at['seconds'] is None else f'{at["seconds"]:.2f} s, {at["mib"]:.0f} MiB'
-    print('| | ' + ' | '.join(f'{n:,}' for n in sizes) + ' |')
-    print('|---|' + '---|' * len(sizes))
-    for row in rows:
-        print(f'| {row["name"]} | ' + ' | '.join(shown(row['sizes'].get(str(n))) for n in sizes) + ' |')
 
 def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -80,14 +72,19 @@ def main():
                 continue
             row = {'name': name, 'sizes': {}}
             for n in (n for n in sizes if n <= asked.most):
-                seconds, mib = measured(command(n))
-                row['sizes'][str(n)] = {'seconds': seconds, 'mib': mib, 'load': os.getloadavg()[0]}
-                print(f'{name}: {n}: {seconds and round(seconds, 2)} s', file=sys.stderr)
-                if seconds is None:
+                row['sizes'][str(n)] = at = {**measured(command(n)), 'load': os.getloadavg()[0]}
+                print(f'{name}: {n}: {at}', file=sys.stderr)
+                if 'failed' in at:
                     break
             rows.append(row)
-    with open(f'{asked.results}/growth.json', 'w') as file:
-        json.dump(rows, file, indent=1)
-    table(rows)
+    write(f'{asked.results}/growth.json', rows)
+
+def write(path, rows):
+    """The rows, in the place of those of a recorded file that have the same names."""
+    fresh = {row['name']: row for row in rows}
+    recorded = json.load(open(path)) if os.path.exists(path) else []
+    kept = [fresh.pop(row['name'], row) for row in recorded]
+    with open(path, 'w') as file:
+        json.dump([*kept, *fresh.values()], file, indent=1)
 
 main()

@@ -32,7 +32,7 @@ impl Accepted {
         }
     }
 
-    /// What is wrong with this end; `None` if it is accepted.
+    /// Why this exit is not accepted; `None` if it is.
     pub fn flaw(self, exit: ExitStatus) -> Option<String> {
         let expected = match self {
             Accepted::Only(only) => only,

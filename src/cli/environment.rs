@@ -9,8 +9,8 @@ const HEADING: &str = "Environment options";
 /// For commands that run the user's programs, which get the user's environment.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct EnvironmentArgs {
-    /// Set variables in the environment of the programs: NAME=VALUE, several separated by spaces; quotes are as in a shell,
-    /// and nothing is expanded (can be repeated)
+    /// Set environment variables for the programs: one or more NAME=VALUE, separated by spaces; quoting works as in a shell,
+    /// but nothing is expanded (can be repeated)
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignments, help_heading = HEADING)]
     env: Vec<Assignments>,
     /// Remove a variable from the environment of the programs (can be repeated)

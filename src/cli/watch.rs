@@ -62,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "trace", help_heading = TRACING,
           value_parser = whole::<u64>(1..=1_000_000))]
     every: u64,
-    /// Trace at most N starts; afterwards the watch costs no more than without --trace
+    /// Trace at most N starts; from then on the watch costs no more than one without --trace
     #[arg(long, value_name = "N", default_value_t = 20, requires = "trace", help_heading = TRACING,
           value_parser = whole::<u16>(1..=10_000))]
     max_traces: u16,

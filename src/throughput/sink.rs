@@ -236,7 +236,7 @@ impl End {
     }
 }
 
-/// The bytes that a process has written. The kernel counts them until the process is reaped (`proc(5)`, `/proc/PID/io`).
+/// The bytes that a process has written. The kernel keeps the count until the process is reaped (`proc(5)`, `/proc/PID/io`).
 fn written(counters: &mut File) -> io::Result<u64> {
     let counted = io::read_to_string(counters)?;
     let bytes = counted.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok());

@@ -16,7 +16,8 @@ pub(super) struct Program {
     pub(super) missed: u64,
     /// When it was executed or looked for, in the count of [`super::programs::Programs`].
     pub(super) last_seen: u64,
-    /// Failed execs in the searches that ended with this program, or that found nothing and began with its path.
+    /// Failed execs of searches along PATH. They count for the program that the search started or, if it started none, for
+    /// the first path that it tried.
     pub(super) failed: u64,
     /// How long these took.
     pub(super) failed_ns: u64,

@@ -98,6 +98,20 @@ fn two_hundred_threads_lose_nothing_with_the_default_ring() {
     assert_eq!(Timeline::of(&recording).unwrap().threads, 201);
 }
 
+/// Each of them has a slot of its own while all are alive.
+#[test]
+fn a_full_trace_of_ten_thousand_threads_loses_nothing() {
+    let Some(mut launcher) = launcher("many.c", &["threads", "10000"]) else { return };
+    let attached = BpfFull::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
+    let mut tracer = match attached {
+        Ok(tracer) => tracer,
+        Err(error) => return skipped(&format!("bpf does not work here: {error}")),
+    };
+    let recording = tracer.run(&mut launcher, &options(OutputKind::Pipe)).unwrap();
+    assert_eq!((recording.lost, recording.exit.success()), (0, true));
+    assert_eq!(Timeline::of(&recording).unwrap().threads, 10_001);
+}
+
 /// With a ring of a sixteenth of the default size, which is filled many times. A host that takes away the processor of
 /// the thread which empties it can make any run lose events, but not one run after the other.
 #[test]

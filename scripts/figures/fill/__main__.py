@@ -11,7 +11,7 @@ from there if the files are there; the names of machines in the text around it a
 written, and the exit status is 1 if something would change. Prints the targets that were missed."""
 import contextlib, glob, re, sys
 
-import accuracy, bench, demonstration, floor, promises, runtime, showdown, throughput, trace, watch, why
+import accuracy, bench, demonstration, floor, growth, promises, runtime, showdown, throughput, trace, watch, why
 from results import Results
 
 FIGURES = {
@@ -24,6 +24,7 @@ FIGURES = {
     'demonstration': demonstration.table,
     'demonstration-summary': demonstration.summary,
     'floor': floor.tables,
+    'growth': growth.tables,
     'throughput': throughput.tables,
     'inspect': accuracy.counts,
     'elf': runtime.elf,

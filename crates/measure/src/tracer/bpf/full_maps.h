@@ -25,7 +25,7 @@ struct {
 /* Threads whose slot in the page was taken. */
 struct {
 	__uint(type, MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, 32768);
 	__type(key, u32);
 	__type(value, struct thread_slot);
 } OVERFLOW SEC(".maps");

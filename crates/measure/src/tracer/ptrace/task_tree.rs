@@ -21,7 +21,7 @@ pub(super) struct TaskTree {
     threads: HashMap<i32, Thread>,
     /// How many threads of a process have not yet begun to exit.
     living: HashMap<i32, usize>,
-    /// New threads that stopped before their creator announced them. They are held.
+    /// New threads whose first stop was reported before their creator's clone event. They are held.
     early: Vec<TracedThread>,
     /// Threads that were released without announcement because their creator seemed dead. It may still announce
     /// them.

@@ -3,14 +3,16 @@
 use super::announced::announcer;
 use super::binaries::Binaries;
 use super::critical_path::{Moment, critical_path, split_at_execs, steps, thread_alone};
-use super::model::{Account, ProcessAccount, ThreadAccount};
+use super::model::{Account, PathPiece, ProcessAccount, ThreadAccount};
 use super::reading::Reconstruction;
-use super::step::{Reason, What};
+use super::step::{Reason, Step, What};
 use super::{files, searches};
 use firstbyte_measure::Counts;
-use firstbyte_measure::timeline::{Timeline, TimelineError};
+use firstbyte_measure::arch::CallFacts;
+use firstbyte_measure::timeline::{PerPhase, Phase, Phases, Timeline, TimelineError};
 use firstbyte_measure::tracer::{EventKind, Recording};
 use firstbyte_measure::units::Nanos;
+use std::sync::Arc;
 
 impl Account {
     /// Explains a recording.
@@ -43,6 +45,48 @@ impl Account {
             counts,
             lost: recording.lost,
         })
+    }
+
+    /// These parts of the run alone, which are in order and do not overlap. The total is the sum of their lengths.
+    #[must_use]
+    pub fn within(mut self, parts: &[[Nanos; 2]]) -> Account {
+        let clipped = |piece: PathPiece| {
+            let first = parts.partition_point(|[_, to]| *to <= piece.from);
+            let inside = parts[first..].iter().take_while(move |[from, _]| *from < piece.to);
+            inside.map(move |[from, to]| PathPiece {
+                from: piece.from.max(*from),
+                to: piece.to.min(*to),
+                ..piece
+            })
+        };
+        let lives: Vec<Vec<PathPiece>> = (0..self.threads.len())
+            .map(|thread| clipped(whole_life(&self.threads, thread)).collect())
+            .collect();
+        self.path = self.path.into_iter().flat_map(clipped).collect();
+        self.steps = steps(&self.threads, &self.path);
+        let kept: Vec<Vec<Step>> = lives.iter().map(|life| steps(&self.threads, life)).collect();
+        for (thread, steps) in self.threads.iter_mut().zip(kept) {
+            thread.steps = steps;
+        }
+
+        self.phases = phases_within(self.phases, parts);
+        self.total = parts.iter().map(|[from, to]| *to - *from).sum();
+        let bytes_read = bytes_read(&self.threads);
+        self.files = files::of_threads(&self.threads, &bytes_read);
+        self.searches = searches::of_threads(&self.threads);
+        let execs = self.processes.iter().flat_map(|process| &process.execs);
+        let begun = execs.filter(|exec| parts.iter().any(|[from, to]| (*from..*to).contains(&exec.start)));
+        self.counts = Counts {
+            processes: self.counts.processes,
+            threads: self.counts.threads,
+            max_rss: self.counts.max_rss,
+            execs: begun.count() as u64,
+            bytes_read: bytes_read.iter().map(|(_, bytes)| bytes).sum(),
+            writes: self.writes_to("stdout") as u64,
+            ..Counts::default()
+        };
+        count_steps(&mut self.counts, &self.threads);
+        self
     }
 
     /// The same run along its main thread alone, with what it waited for as waiting.
@@ -98,7 +142,12 @@ fn counts(
         writes: recording.output_writes(),
         ..Counts::default()
     };
+    count_steps(&mut counts, threads);
+    counts
+}
 
+/// Adds what the steps show to the counts.
+fn count_steps(counts: &mut Counts, threads: &[ThreadAccount]) {
     counts.syscalls = counts.execs;
     for step in threads.iter().flat_map(|thread| &thread.steps) {
         match &step.what {
@@ -115,5 +164,41 @@ fn counts(
             _ => {}
         }
     }
-    counts
+}
+
+fn whole_life(threads: &[ThreadAccount], thread: usize) -> PathPiece {
+    let ThreadAccount { pid, tid, start, lifetime, .. } = threads[thread];
+    PathPiece { thread, pid, tid, from: start, to: start + lifetime }
+}
+
+/// How much of each phase lies in these parts. A phase before the first byte of which nothing does is not there.
+fn phases_within(phases: Phases, parts: &[[Nanos; 2]]) -> Phases {
+    let mut begin = Nanos(0);
+    let within = PerPhase::from_fn(|phase| {
+        let end = begin + phases.get(phase).unwrap_or_default();
+        let common = |[from, to]: &[Nanos; 2]| to.min(&end).since(*from.max(&begin)).unwrap_or_default();
+        let sum: Nanos = parts.iter().map(common).sum();
+        begin = end;
+        sum
+    });
+    let some = |phase: Phase| Some(within[phase]).filter(|time| time.0 > 0);
+    Phases {
+        startup: within[Phase::Startup],
+        setup: some(Phase::Setup),
+        write: some(Phase::Write),
+        teardown: within[Phase::Teardown],
+    }
+}
+
+/// What the calls of some steps read, by file.
+fn bytes_read(threads: &[ThreadAccount]) -> Vec<(Arc<str>, u64)> {
+    let read = threads.iter().flat_map(|thread| &thread.steps).filter_map(|step| match &step.what {
+        What::Call { file: Some(file), text, failed: false, .. }
+            if step.what.call_facts().is_some_and(CallFacts::reads) =>
+        {
+            Some((Arc::clone(file), text.rsplit_once(" = ")?.1.parse().ok()?))
+        }
+        _ => None,
+    });
+    read.collect()
 }

@@ -80,6 +80,7 @@ fn changes_between(compared: &Compared) -> DiffChanges {
         files: changes(&difference.files),
         loads: changes(&difference.loads),
         programs: changes(&difference.programs),
+        marks: changes(&difference.marks),
         findings: finding_changes::between(compared.sides.each_ref()).iter().map(finding).collect(),
     }
 }

@@ -7,6 +7,7 @@ use super::findings::Finding;
 use super::summary::{CommonStep, Spread, Summary};
 use super::user_code::UserCode;
 use super::{FileAccount, Step, What};
+use crate::document::named_span::NamedSpan;
 use crate::stats::{self, Comparison};
 use std::collections::BTreeMap;
 
@@ -121,6 +122,8 @@ pub struct Difference {
     pub loads: Vec<Change>,
     /// The programs that all processes executed.
     pub programs: Vec<Change>,
+    /// The parts of the runs that have a name.
+    pub marks: Vec<Change>,
 }
 
 impl Difference {
@@ -133,6 +136,7 @@ impl Difference {
             files: changes(files(first, ours), files(second, theirs)),
             loads: changes(loads(first), loads(second)),
             programs: changes(programs(first, ours), programs(second, theirs)),
+            marks: changes(marks(first), marks(second)),
         }
     }
 }
@@ -264,6 +268,14 @@ fn programs(summary: &Summary, names: &Counterparts) -> BTreeMap<String, Amount>
         add(&mut all, names.of_path(&exec.path), exec.took.as_f64());
     }
     all
+}
+
+fn marks(summary: &Summary) -> BTreeMap<String, Amount> {
+    let amount = |span: &NamedSpan| {
+        let times: Vec<f64> = span.times.samples.iter().map(|ns| *ns as f64).collect();
+        Amount::of_runs(Spread::of(&times), span.count as f64, times.len())
+    };
+    summary.marks.iter().map(|span| (span.name.clone(), amount(span))).collect()
 }
 
 fn changes(before: BTreeMap<String, Amount>, mut after: BTreeMap<String, Amount>) -> Vec<Change> {

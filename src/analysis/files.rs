@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// All files of some threads, the most expensive first. `bytes_read` is what `read` and similar calls returned, by file.
 pub(super) fn of_threads(threads: &[ThreadAccount], bytes_read: &[(Arc<str>, u64)]) -> Vec<FileAccount> {
     let mut files: BTreeMap<Arc<str>, FileAccount> = BTreeMap::new();
-    for step in threads.iter().flat_map(|thread| &thread.steps) {
+    for step in threads.iter().flat_map(|thread| &thread.steps).filter(|step| !step.what.is_mark()) {
         let path = match &step.what {
             What::Call { file: Some(path), .. } => path,
             What::Fault(fault) => match fault.region.file() {

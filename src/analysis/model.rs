@@ -43,9 +43,14 @@ impl Account {
 
     /// How many system calls wrote to stderr, in all threads and processes.
     pub fn writes_to_stderr(&self) -> usize {
+        self.writes_to("stderr")
+    }
+
+    /// How many system calls wrote to what the descriptions of calls name so, in all threads and processes.
+    pub(super) fn writes_to(&self, name: &str) -> usize {
         let writes = |step: &&Step| match &step.what {
             What::Call { file: Some(file), failed: false, .. } => {
-                &**file == "stderr" && step.what.call_facts().is_some_and(CallFacts::writes)
+                &**file == name && step.what.call_facts().is_some_and(CallFacts::writes)
             }
             _ => false,
         };

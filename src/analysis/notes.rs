@@ -1,7 +1,6 @@
 //! What a reader must know before believing an account: sentences for the text below it.
 
 use super::findings::{self, Finding};
-use super::regions;
 use super::summary::Summary;
 use super::trace_analysis::TraceAnalysis;
 use crate::document::bench::{ColdMethod, ColdRuns, MIN_BLOCKS, Severity, Warning};
@@ -43,7 +42,7 @@ impl TraceNotes {
     pub fn of(analysis: &TraceAnalysis, command: String) -> TraceNotes {
         let tracer = &analysis.tracer;
         let warnings = warnings(analysis);
-        let mut urgent: Vec<String> = analysis.region.iter().map(regions::sentence).collect();
+        let mut urgent = analysis.caveats.clone();
         urgent.extend(interruption(analysis));
         urgent.extend(in_words(&warnings, Severity::Serious));
         urgent.extend(findings::busy(&analysis.summary));
@@ -78,7 +77,11 @@ impl TraceNotes {
         TraceNotes {
             command: recording.map(|recording| shell_words::join(&recording.command)).unwrap_or_default(),
             ending: Vec::new(),
-            urgent: notes.into_iter().chain(findings::busy(&analysis.summary)).collect(),
+            urgent: notes
+                .into_iter()
+                .chain(analysis.caveats.clone())
+                .chain(findings::busy(&analysis.summary))
+                .collect(),
             warnings: Vec::new(),
             notes: note.into_iter().collect(),
             findings_of: findings_of(&analysis.summary),

@@ -57,6 +57,8 @@ pub struct ObservedRuns {
     pub until: Option<Until>,
     /// The region whose time is wanted.
     pub region: Option<Region>,
+    /// The name of the part that is to be explained; `None`: all.
+    pub mark: Option<String>,
 }
 
 impl From<Series> for ObservedRuns {

@@ -166,6 +166,7 @@ impl Open {
 
 fn lookup(step: &Step) -> Option<Lookup<'_>> {
     match &step.what {
+        _ if step.what.is_mark() => None,
         // ld.so reads its cache between two groups of folders: that is not one of the places where it looks
         What::Call { file: Some(path), .. } if &**path == "/etc/ld.so.cache" => None,
         What::Call { file: Some(path), failed, code, .. } if path.contains('/') => {

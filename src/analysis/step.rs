@@ -2,6 +2,7 @@
 
 use firstbyte_measure::arch::{CallFacts, Wait};
 use firstbyte_measure::launch::exit_status::named;
+use firstbyte_measure::tracer::event::MarkPath;
 use firstbyte_measure::units::Nanos;
 use std::fmt;
 use std::sync::Arc;
@@ -232,6 +233,16 @@ impl Role {
 }
 
 impl What {
+    /// The program names a part of its run: it looks for no file.
+    pub fn is_mark(&self) -> bool {
+        match self {
+            What::Call { failed: true, file: Some(path), .. } => {
+                MarkPath::of(path.as_bytes()).is_some() && self.call_facts().is_some_and(CallFacts::looks_up)
+            }
+            _ => false,
+        }
+    }
+
     /// What is known of the system call, if it is one.
     pub fn call_facts(&self) -> Option<&'static CallFacts> {
         match self {

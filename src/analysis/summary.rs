@@ -8,6 +8,7 @@ use super::model::Account;
 use super::step::Step;
 use super::taken::taken;
 use super::user_code::UserCode;
+use crate::document::named_span::NamedSpan;
 use crate::stats::median_count;
 use crate::stats::quantile::{median, quantile, sorted};
 use firstbyte_measure::Counts;
@@ -126,6 +127,10 @@ pub struct Summary {
     /// From the launch until it was reaped, of the run in which runtimes reported and of one in which they did not; `None`:
     /// none was asked.
     pub report_walls: Option<[Nanos; 2]>,
+    /// The parts of the runs that have a name.
+    pub marks: Vec<NamedSpan>,
+    /// The name of the part that is explained; `None`: the whole runs are.
+    pub within: Option<String>,
     /// The other runs, and the files that each loads.
     pub others: Vec<(Account, Vec<Load>)>,
 }
@@ -162,6 +167,8 @@ impl Summary {
             linked: Vec::new(),
             environment: KnownEnvironment::Unknown,
             report_walls: None,
+            marks: Vec::new(),
+            within: None,
             median_run: accounts.swap_remove(middle),
             median_index,
             others: accounts.into_iter().map(|account| (account, Vec::new())).collect(),

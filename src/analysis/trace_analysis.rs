@@ -5,7 +5,7 @@ use super::correction::{Correction, ObserverCosts};
 use super::findings::{self, Finding};
 use super::libraries;
 use super::loads;
-use super::regions;
+use super::named_spans::{self, named_spans};
 use super::summary::Spread;
 use super::user_code::UserCode;
 use super::user_times::all_user_time;
@@ -14,11 +14,11 @@ use crate::analysis::runs::{Along, ObservedRuns};
 use crate::analysis::runs::{AskedRuntime, Reports};
 use crate::analysis::runs::{ExpectedCost, Sampled, SamplingWish};
 use crate::bench::BothKinds;
-use crate::document::named_span::NamedSpan;
 use crate::stats::Comparison;
 use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::sampler::SamplerError;
+use firstbyte_measure::timeline::marks::Marks;
 use firstbyte_measure::timeline::{Timeline, TimelineError};
 use firstbyte_measure::tracer::module::Module;
 use firstbyte_measure::tracer::ptrace::NoCpuidCount;
@@ -69,8 +69,8 @@ pub struct TraceAnalysis {
     /// The CPUID instructions of its start, where they matter, or why they could not be counted.
     pub cpuid: Result<Option<Cpuid>, NoCpuidCount>,
     pub costs: Option<ObserverCosts>,
-    /// The region between two texts, or why it is not known; `None`: none was asked for.
-    pub region: Option<Result<NamedSpan, String>>,
+    /// What a reader must know of its named parts: a sentence each.
+    pub caveats: Vec<String>,
     /// How many runs were made to sample it.
     pub sampling_executions: u64,
 }
@@ -87,31 +87,46 @@ impl TraceAnalysis {
     ) -> Result<TraceAnalysis, String> {
         let binaries = FileBinaries::default();
         let correction = Correction::of(&observed, costs);
-        let explained = |recording: &Recording| match &correction {
-            Some(correction) => account(&correction.applied(recording), &binaries, along),
-            None => account(recording, &binaries, along),
+        let explained = |recording: &Recording| {
+            let corrected = correction.map(|correction| correction.applied(recording));
+            let recording = corrected.as_ref().unwrap_or(recording);
+            Ok((account(recording, &binaries, along)?, Marks::of(recording)?))
         };
-        let accounts: Result<Vec<Account>, _> = observed.recordings.iter().map(explained).collect();
+        let explained: Result<Vec<(Account, Marks)>, TimelineError> =
+            observed.recordings.iter().map(explained).collect();
         // a region may be so short that what is taken off a call by bpf is more than it cost
         let of_stops = correction.filter(|_| tracer.backend.stops_tracee());
-        let region = regions::region(&observed, |recording| {
+        let region = named_spans::region(&observed, |recording| {
             of_stops.map_or_else(|| recording.clone(), |correction| correction.applied(recording))
         });
-        let accounts = accounts.map_err(|error| error.to_string())?;
+        let (accounts, marks): (Vec<Account>, Vec<Marks>) =
+            explained.map_err(|error| error.to_string())?.into_iter().unzip();
+        let mark = observed.mark.clone();
+        let accounts = match &mark {
+            Some(name) => parts(accounts, &marks, name)?,
+            None => accounts,
+        };
         let recorded = correction.map(|_| recorded(&observed.recordings)).transpose();
         let recorded = recorded.map_err(|error: TimelineError| error.to_string())?;
         let reason = observed.rejected.first().map_or("no run was made", String::as_str);
         let none = format!("no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does");
-        let mut analysis = TraceAnalysis::of_accounts(accounts, binaries, observed, tracer).ok_or(none)?;
-        analysis.summary.recorded = recorded;
+        let mut analysis =
+            TraceAnalysis::of_accounts(accounts, &marks, binaries, observed, tracer).ok_or(none)?;
+        analysis.summary.recorded = recorded.filter(|_| mark.is_none());
+        analysis.summary.within = mark;
         analysis.costs = costs;
-        analysis.region = region;
+        match region {
+            Some(Ok(region)) => analysis.summary.marks.insert(0, region),
+            Some(Err(why)) => analysis.caveats.push(named_spans::unknown_region(&why)),
+            None => {}
+        }
         Ok(analysis)
     }
 
-    /// `accounts`: one for each recording; `None` if there are none.
+    /// `accounts`, `marks`: one for each recording; `None` if there are none.
     pub fn of_accounts(
         accounts: Vec<Account>,
+        marks: &[Marks],
         binaries: FileBinaries,
         observed: ObservedRuns,
         tracer: UsedTracer,
@@ -119,6 +134,7 @@ impl TraceAnalysis {
         let totals = observed.rounds.iter().copied().zip(accounts.iter().map(|a| a.total.as_f64())).collect();
         let mut summary = Summary::of(accounts)?;
         summary.stopped = tracer.backend.stops_tracee();
+        summary.marks = named_spans(marks, summary.median_index);
         let worst = worst(&observed.recordings)?;
         summary.loads = loads::of_path(&summary.median_run, &binaries);
         summary.linked = libraries::linked(&summary.median_run, &summary.loads, &binaries);
@@ -136,7 +152,7 @@ impl TraceAnalysis {
             unsampled,
             reports,
             misread_lines: 0,
-            region: None,
+            caveats: named_spans::caveats(marks),
             observed,
             tracer,
             exit,
@@ -254,6 +270,15 @@ impl TraceAnalysis {
     pub fn shown(&self) -> Option<&Recording> {
         self.observed.recordings.get(self.summary.median_index)
     }
+}
+
+/// The part of each run that has a name.
+fn parts(accounts: Vec<Account>, marks: &[Marks], name: &str) -> Result<Vec<Account>, String> {
+    accounts
+        .into_iter()
+        .zip(marks)
+        .map(|(account, marks)| named_spans::within(account, marks, name))
+        .collect()
 }
 
 /// Why a program that makes this system call may not be stopped.

@@ -11,7 +11,6 @@ use crate::bench::run_conditions::ended_by;
 use crate::document::Kind;
 use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool, Warning};
 use crate::document::conditions::EndedBy;
-use crate::document::named_span::NamedSpan;
 use crate::document::trace::{
     TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceLine,
     TraceLoad, TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare,
@@ -53,8 +52,6 @@ pub struct Invocation {
     pub watched: Option<TraceWatched>,
     pub until: Option<EndedBy>,
     pub cold: Option<ColdRuns>,
-    /// Parts of a run that have a name.
-    pub named_spans: Vec<NamedSpan>,
     pub findings: Vec<TraceFinding>,
     pub warnings: Vec<Warning>,
 }
@@ -77,7 +74,6 @@ impl Invocation {
             watched: None,
             until: observed.until.as_ref().map(ended_by),
             cold: observed.cold.clone(),
-            named_spans: analysis.region.iter().flatten().cloned().collect(),
             findings: analysis.findings().iter().map(|found| finding(found, analysis)).collect(),
             warnings: notes.warnings.clone(),
         }
@@ -140,7 +136,8 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
         watched: invocation.watched.clone(),
         until: invocation.until.clone(),
         cold: invocation.cold.clone(),
-        named_spans: invocation.named_spans.clone(),
+        marks: summary.marks.clone(),
+        within: summary.within.clone(),
         runs: summary.runs,
         phases: phases(summary),
         run_phases: PerPhase::from_fn(|phase| account.phases.get(phase).map(|ns| ns.0)),

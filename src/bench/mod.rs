@@ -15,6 +15,7 @@
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
 //! | [`processor_time`] | runs apart that tell user code from the kernel's work |
 //! | [`interference`] | who else used the processors |
+//! | [`named_spans`] | the parts of runs that have a name, over all runs |
 //! | [`smallest`] | the smallest program, to compare with |
 //! | [`results`] | from series to the entries of a document |
 //! | [`plan_warnings`] | warnings about how the way of running affects the figures |
@@ -30,6 +31,7 @@ pub mod hook;
 pub mod hooks;
 mod influences;
 pub mod interference;
+pub mod named_spans;
 pub mod placement;
 pub mod plan_warnings;
 pub mod prepared;
@@ -54,6 +56,6 @@ pub use placement::Placement;
 pub use prepared::{ITERATION, RunHooks};
 pub use processor_time::ProcessorRuns;
 pub use run_plan::{Destination, RunPlan};
-pub use runner::Tracee;
+pub use runner::{LookForMarks, Tracee};
 pub use sample::{BothKinds, Printed, ProcessorTime, RegionTimes, Sample, Series, Untraced};
 pub use schedule::{Aim, RunLimit};

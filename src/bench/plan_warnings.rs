@@ -1,12 +1,15 @@
 //! Warnings about how the way in which programs were run affects the figures.
 
 use super::accepted::Accepted;
+use super::runner::LookForMarks;
 use super::sample::Series;
 use crate::document::bench::{Failed, Warning};
 use crate::document::metrics::{Selection, Source};
 use firstbyte_measure::counters::CountersError;
 use firstbyte_measure::launch::rights::lost_under_ptrace;
 use firstbyte_measure::launch::{Command, OutputKind};
+use firstbyte_measure::timeline::marks::{MOST_NAMES, MarkSums, OTHERS};
+use firstbyte_measure::tracer::Backend;
 
 /// Some programs write differently to this kind of output.
 pub fn of_output(output: OutputKind) -> Option<Warning> {
@@ -91,6 +94,31 @@ pub fn of_region(series: &Series) -> Option<Warning> {
         Warning::serious(format!("the region of --from and --to is not known: {}", missing?))
             .about(&series.name),
     )
+}
+
+/// Marks that were looked for and are not there, or that do not count as they are.
+pub fn of_marks(series: &Series, wanted: LookForMarks, backend: Option<&str>) -> Vec<Warning> {
+    let most = |count: fn(&MarkSums) -> u64| {
+        series.samples.iter().map(|sample| count(&sample.marks)).max().unwrap_or_default()
+    };
+    let (others, unbegun) = (most(|marks| marks.others), most(|marks| marks.unbegun));
+    let is_empty = unbegun == 0 && series.samples.iter().all(|sample| sample.marks.spans.is_empty());
+    let mut warnings = Vec::new();
+    if wanted == LookForMarks::Always && backend == Some(Backend::Pipe.name()) {
+        let message = "there are no marks: the pipe backend attaches nothing, so it does not see them";
+        warnings.push(Warning::serious(message).with_help("firstbyte bench --backend ptrace --marks CMD"));
+    } else if wanted == LookForMarks::Always && is_empty && !series.samples.is_empty() {
+        warnings.push(Warning::minor("it makes no marks").with_help("docs/marks.md"));
+    }
+    if others > 0 {
+        warnings.push(Warning::minor(format!(
+            "{others} of its marks have further names than the first {MOST_NAMES}, and are counted as `{OTHERS}`"
+        )));
+    }
+    if unbegun > 0 {
+        warnings.push(Warning::minor(format!("{unbegun} of its marks end a span that has not begun")));
+    }
+    warnings.into_iter().map(|warning| warning.about(&series.name)).collect()
 }
 
 /// The processor's counters counted nothing.

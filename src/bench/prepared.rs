@@ -272,6 +272,7 @@ impl Runner for Prepared<'_> {
 
     fn warm_up(&mut self, begins: bool) {
         self.warming_up = begins;
+        self.tracees.warm_up(begins);
         self.begun.fill(0);
     }
 

@@ -1,15 +1,15 @@
 //! From series to the entries of a document.
 
 use super::experiment::Measured;
+use super::named_spans::{named_spans, pairs, region_times};
 use super::processor_time::Divided;
-use super::sample::{BothKinds, Printed, RegionTimes, Sample, Series};
+use super::sample::{BothKinds, Printed, Sample, Series};
 use crate::document::bench as document;
 use crate::document::bench::{
     Above, Cache, Distribution, Failed, FloorRatio, Measurement, MedianCounts, Metric, OutputSummary,
     Overhead, PhaseTimes, Ratio, Relative, ShareBelow, Tool,
 };
 use crate::document::conditions::Conditions;
-use crate::document::named_span::NamedSpan;
 use crate::document::processor_time::DIVIDED_BY_TICKS;
 use crate::document::{Document, hyperfine, warnings};
 use crate::stats::{Bootstrap, Statistics, judge, median, median_count, paired};
@@ -159,7 +159,7 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
         undivided: why_not,
         unseen_write: unseen_write(samples),
         processor: traced,
-        named_spans: named_spans(series),
+        marks: named_spans(series, context.reference),
         resident: series.resident.clone(),
         cold: series.cold.clone().map(|cold| with_costs(cold, samples)),
         output: series.output.map(output),
@@ -371,8 +371,9 @@ fn shared(series: &Series, other: &Series) -> Vec<(Metric, Vec<f64>, Vec<f64>)> 
         };
         Some((of, times(series)?, times(other)?))
     });
-    let user = of_rounds(Metric::User, &user_times(series), &user_times(other));
-    let region = of_rounds(Metric::Region, region_times(series), region_times(other));
+    let of = |of: Metric, (ours, theirs)| (of, ours, theirs);
+    let user = pairs(&user_times(series), &user_times(other)).map(|both| of(Metric::User, both));
+    let region = pairs(region_times(series), region_times(other)).map(|both| of(Metric::Region, both));
     both.chain(user).chain(region).collect()
 }
 
@@ -384,31 +385,8 @@ fn duration(sample: &Sample, of: Metric) -> Option<f64> {
     }
 }
 
-fn named_spans(series: &Series) -> Vec<NamedSpan> {
-    let span = |times: &RegionTimes| {
-        NamedSpan::region(&times.region, times.times.iter().map(|(_, time)| time.0).collect())
-    };
-    series.region.as_ref().and_then(span).into_iter().collect()
-}
-
-/// Times of runs apart, of the rounds in which both have one.
-fn of_rounds(
-    of: Metric,
-    ours: &[(u32, Nanos)],
-    theirs: &[(u32, Nanos)],
-) -> Option<(Metric, Vec<f64>, Vec<f64>)> {
-    let theirs: BTreeMap<u32, Nanos> = theirs.iter().copied().collect();
-    let pairs = ours.iter().filter_map(|(round, time)| Some((*time, *theirs.get(round)?)));
-    let (ours, theirs): (Vec<f64>, Vec<f64>) = pairs.map(|(a, b)| (a.as_f64(), b.as_f64())).unzip();
-    (!ours.is_empty()).then_some((of, ours, theirs))
-}
-
 fn user_times(series: &Series) -> Vec<(u32, Nanos)> {
     series.processor.iter().map(|(round, run)| (*round, run.user)).collect()
-}
-
-fn region_times(series: &Series) -> &[(u32, Nanos)] {
-    series.region.as_ref().map(|region| &region.times[..]).unwrap_or_default()
 }
 
 fn relative(series: &Series, reference: &Series) -> Vec<Relative> {
@@ -448,6 +426,7 @@ mod tests {
     use super::*;
     use crate::document::conditions::{EndedBy, PlacedOn};
     use firstbyte_measure::launch::ExitStatus;
+    use firstbyte_measure::timeline::marks::MarkSums;
     use firstbyte_measure::units::Bytes;
 
     #[test]
@@ -493,6 +472,7 @@ mod tests {
             processes: 0,
             threads: 0,
             execs: 0,
+            marks: MarkSums::default(),
         }
     }
 }

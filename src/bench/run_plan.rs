@@ -2,7 +2,7 @@
 
 use super::accepted::Accepted;
 use super::placement::Placement;
-use super::runner::Tracee;
+use super::runner::{LookForMarks, Tracee};
 use firstbyte_measure::launch::{Command, Environment, LaunchError, Launcher, OutputKind, Until};
 use firstbyte_measure::timeline::region::Region;
 use firstbyte_measure::tracer::RunOptions;
@@ -36,6 +36,8 @@ pub struct RunPlan {
     pub until: Option<Until>,
     /// The region whose time is wanted, between two texts that the program prints.
     pub region: Option<Region>,
+    /// Which runs look for marks, where that costs something.
+    pub marks: LookForMarks,
     /// How each run must end, if nothing else ends it.
     pub accepted: Accepted,
     /// The environment of the programs, without the variables that are set for one program alone.
@@ -52,6 +54,7 @@ impl RunPlan {
             timeout: Some(self.timeout),
             until: self.until.clone(),
             texts: self.region.as_ref().map(Region::texts).unwrap_or_default(),
+            marks: false,
         };
 
         let mut launcher = Launcher::new(command)?;
@@ -59,7 +62,7 @@ impl RunPlan {
             let stderr = std::io::stderr().as_fd().try_clone_to_owned();
             launcher.set_stderr(stderr.map_err(|cause| LaunchError::Resource { what: "stderr", cause })?);
         }
-        Ok(Tracee { launcher, options, placement: self.placement.clone() })
+        Ok(Tracee { launcher, options, placement: self.placement.clone(), marks: self.marks })
     }
 
     /// How a run must end. A program that firstbyte stops may end in any way.

@@ -6,6 +6,7 @@ use crate::document::conditions::PlacedOn;
 use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{CounterValues, Counters};
 use firstbyte_measure::launch::{LaunchError, Launcher, Until, limits};
+use firstbyte_measure::timeline::marks::Marks;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
 use firstbyte_measure::tracer::{Event, EventKind, Recording, RunOptions, Tracer, ptrace};
@@ -48,6 +49,19 @@ pub struct Tracee {
     pub launcher: Launcher,
     pub options: RunOptions,
     pub placement: Placement,
+    pub marks: LookForMarks,
+}
+
+/// Which runs look for marks, where that costs something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LookForMarks {
+    /// None.
+    #[default]
+    Never,
+    /// The first one of the warm-up, and if it has some, all further ones.
+    IfAny,
+    /// All.
+    Always,
 }
 
 impl Tracee {
@@ -65,6 +79,7 @@ pub struct Tracees<'o> {
     observer: &'o mut dyn Tracer,
     untraced: Option<PipeTracer>,
     traced: bool,
+    warming_up: bool,
     /// Writes of output in each program's last traced run.
     writes: Vec<u64>,
     placements: Placements,
@@ -83,6 +98,7 @@ impl Tracees<'_> {
             observer,
             untraced,
             traced: false,
+            warming_up: false,
             executions: 0,
         }
     }
@@ -156,6 +172,10 @@ impl Runner for Tracees<'_> {
         self.observer.missed()
     }
 
+    fn warm_up(&mut self, begins: bool) {
+        self.warming_up = begins;
+    }
+
     fn runs_alone(&mut self, program: usize) -> Option<PlacedOn> {
         self.placements.runs_alone(program);
         if self.placements.is_on_one(program) {
@@ -177,11 +197,16 @@ impl Tracees<'_> {
     fn once(&mut self, program: usize) -> Result<Recording, LaunchError> {
         self.executions += 1;
         self.placements.go_to(program);
-        let Tracee { launcher, options, .. } = &mut self.all[program];
+        let Tracee { launcher, options, marks, .. } = &mut self.all[program];
+        let is_first = self.traced && self.warming_up && *marks == LookForMarks::IfAny;
+        options.marks = is_first || *marks == LookForMarks::Always;
         let recording = match &mut self.untraced {
             Some(untraced) if !self.traced => untraced.run(launcher, options),
             _ => self.observer.run(launcher, options),
         }?;
+        if is_first {
+            *marks = if Marks::are_in(&recording) { LookForMarks::Always } else { LookForMarks::Never };
+        }
         reached(&recording, options)?;
         if self.traced {
             self.writes[program] = recording.output_writes();

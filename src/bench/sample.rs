@@ -10,6 +10,7 @@ use firstbyte_measure::Counts;
 use firstbyte_measure::counters::CounterValues;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::timeline::Phases;
+use firstbyte_measure::timeline::marks::MarkSums;
 use firstbyte_measure::timeline::region::Region;
 use firstbyte_measure::tracer::{Output, Recording};
 use firstbyte_measure::units::{Bytes, Nanos};
@@ -51,6 +52,8 @@ pub struct Sample {
     pub threads: u32,
     /// Successful execs, including the first (0: not observed).
     pub execs: u32,
+    /// Where marks were looked for.
+    pub marks: MarkSums,
 }
 
 /// Processor time of one run in which every entry into the kernel was seen.

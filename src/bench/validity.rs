@@ -3,6 +3,7 @@
 use super::accepted::Accepted;
 use super::sample::Sample;
 use firstbyte_measure::timeline::Timeline;
+use firstbyte_measure::timeline::marks::Marks;
 use firstbyte_measure::tracer::Recording;
 
 /// What is wrong with a run during which we were stopped.
@@ -63,6 +64,7 @@ pub fn sample(recording: &Recording, accepted: Accepted) -> Result<Sample, Strin
         processes: timeline.processes,
         threads: timeline.threads,
         execs: timeline.execs,
+        marks: Marks::of(recording).map_err(|error| error.to_string())?.sums(),
     })
 }
 

@@ -4,6 +4,7 @@ use super::executables::{Executable, executables};
 use super::value::{AtMost, Size};
 use crate::document::bench::{Distribution, Measurement, MedianCounts};
 use crate::document::read::bounded;
+use firstbyte_measure::timeline::marks::SpanKind;
 use firstbyte_measure::units::Nanos;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,9 @@ pub struct ProgramBudget {
     pub recording: Option<PathBuf>,
     pub first_byte: Option<AtMost<Nanos>>,
     pub total: Option<AtMost<Nanos>>,
+    /// By the names that the program gives its parts.
+    #[serde(default)]
+    pub marks: BTreeMap<String, AtMost<Nanos>>,
     pub syscalls: Option<AtMost<u64>>,
     pub page_faults: Option<AtMost<u64>>,
     pub major_faults: Option<AtMost<u64>>,
@@ -143,7 +147,7 @@ impl ProgramBudget {
 
     /// Whether a budget is for a duration.
     pub fn limits_time(&self) -> bool {
-        self.first_byte.is_some() || self.total.is_some()
+        self.first_byte.is_some() || self.total.is_some() || !self.marks.is_empty()
     }
 
     fn has_budget(&self) -> bool {
@@ -219,6 +223,13 @@ fn program(measurement: &Measurement, recording: Option<&String>) -> String {
         if let Some(time) = time {
             let _ = writeln!(text, "{name} = \"{}\"", spared(time));
         }
+    }
+
+    let marks = measurement.marks.iter().filter(|span| span.kind != SpanKind::Region);
+    let marks: Vec<String> =
+        marks.map(|span| format!("{} = \"{}\"", key(&span.name), spared(&span.times))).collect();
+    if !marks.is_empty() {
+        let _ = writeln!(text, "marks = {{ {} }}", marks.join(", "));
     }
 
     for (name, count) in budgeted(&measurement.counts) {

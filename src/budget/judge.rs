@@ -3,12 +3,12 @@
 use super::budget_file::ProgramBudget;
 use super::value::{AtMost, Limit};
 use crate::document::bench::{Distribution, Measurement};
-use crate::document::check::{BudgetOutcome, BudgetUnit, JudgedBudget};
+use crate::document::check::{BudgetOutcome, BudgetUnit, JudgedBudget, MARKS};
 
 /// One figure of a measurement.
 #[derive(Clone, Copy)]
-struct BudgetFigure {
-    what: &'static str,
+struct BudgetFigure<'a> {
+    what: &'a str,
     unit: BudgetUnit,
     median: Option<f64>,
     range: Option<[f64; 2]>,
@@ -53,10 +53,14 @@ pub fn judge(program: &ProgramBudget, measurement: &Measurement) -> Vec<JudgedBu
         judged(program.instructions, INSTRUCTIONS, plain("instructions", counts.instructions)),
         judged(program.rss, MEMORY, count("rss", "max_rss", BudgetUnit::Bytes, measurement.rss())),
     ];
-    all.into_iter().flatten().collect()
+    let marks = program.marks.iter().filter_map(|(name, budget)| {
+        let span = measurement.marks.iter().find(|span| span.name == *name);
+        judged(Some(*budget), 0.0, time(&format!("{MARKS}{name}"), span.map(|span| &span.times)))
+    });
+    all.into_iter().flatten().chain(marks).collect()
 }
 
-fn time(what: &'static str, times: Option<&Distribution>) -> BudgetFigure {
+fn time<'a>(what: &'a str, times: Option<&Distribution>) -> BudgetFigure<'a> {
     let (median, range) = (times.map(|t| t.median), times.map(|t| [t.low, t.high]));
     BudgetFigure { what, unit: BudgetUnit::Nanoseconds, median, range }
 }

@@ -137,6 +137,7 @@ impl Plan {
             overhead: true,
             beside: Beside { samples: true, ..Beside::default() },
             along: Along::CriticalPath,
+            mark: None,
             backend: self.measuring.backend(),
             contents: WantedContents::default(),
             each_run: plain(&self.measuring, self.environment.environment()),

@@ -8,7 +8,7 @@ use super::running::plain;
 use super::shell::Interpreter;
 use super::values::whole;
 use crate::analysis::runs::Along;
-use crate::bench::{Adaptive, Destination, RunLimit};
+use crate::bench::{Adaptive, Destination, LookForMarks, RunLimit, RunPlan};
 use crate::budget::{BudgetFile, ProgramBudget};
 use crate::document::Kind;
 use crate::output::Target;
@@ -124,6 +124,7 @@ impl Plan {
             overhead: false,
             beside: Beside::default(),
             along: Along::CriticalPath,
+            mark: None,
             backend: self.measuring.backend(),
             each_run: plain(&self.measuring, environment),
             cold: None,
@@ -144,7 +145,9 @@ impl Plan {
         let adaptive = Adaptive { least: 10, most: 1000, time: each, precision: 0.01, ..Adaptive::default() };
 
         let benchmarks = programs.iter().map(|program| benchmark(program, self.measuring.output()));
-        let each_run = plain(&self.measuring, environment);
+        let marked = programs.iter().any(|program| !program.marks.is_empty());
+        let marks = if marked { LookForMarks::Always } else { LookForMarks::IfAny };
+        let each_run = RunPlan { marks, ..plain(&self.measuring, environment) };
         Ok(bench::Plan {
             limit: if timed { RunLimit::Adaptive(adaptive) } else { RunLimit::Runs(1) },
             count_runs: self.count_runs,

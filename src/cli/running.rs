@@ -2,7 +2,7 @@
 
 use super::options::MeasuringArgs;
 use super::values::{readable, whole};
-use crate::bench::{Accepted, Destination, RunPlan};
+use crate::bench::{Accepted, Destination, LookForMarks, RunPlan};
 use firstbyte_measure::launch::{Environment, OutputKind, Until};
 use std::path::PathBuf;
 
@@ -43,6 +43,7 @@ impl RunningArgs {
             input: self.input().cloned(),
             until: self.until(output.kind)?,
             region: None,
+            marks: LookForMarks::IfAny,
             accepted: self.accepted(),
             output,
             environment,
@@ -103,6 +104,7 @@ pub(super) fn plain(measuring: &MeasuringArgs, environment: Environment) -> RunP
         input: None,
         until: None,
         region: None,
+        marks: LookForMarks::Never,
         accepted: Accepted::SUCCESS,
         environment,
     }

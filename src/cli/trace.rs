@@ -41,6 +41,9 @@ pub struct Args {
     summary: Vec<String>,
     #[command(flatten)]
     region: RegionArgs,
+    /// Explain only the part of each run that the program named NAME by its marks; see docs/marks.md
+    #[arg(long, value_name = "NAME")]
+    mark: Option<String>,
     /// Skip the untraced runs that measure the observer overhead
     #[arg(long)]
     no_overhead: bool,
@@ -157,8 +160,10 @@ impl Args {
         let overhead = !self.no_overhead && !self.explaining.quick;
         let exports = self.exports.targets_with(&self.json);
         // the list of steps and the table need nothing else
-        let only_traced =
-            (self.extent.timeline && exports.is_empty()) || matches!(subject, Subject::Summary(_));
+        // other runs than the traced ones do not see marks
+        let only_traced = (self.extent.timeline && exports.is_empty())
+            || matches!(subject, Subject::Summary(_))
+            || self.mark.is_some();
         let beside = if only_traced { Beside::default() } else { beside(&runs, reports, overhead) };
 
         Ok(Plan {
@@ -169,6 +174,7 @@ impl Args {
                 along: self.thread.into(),
                 beside,
                 contents: contents(self.strings),
+                mark: self.mark,
                 ..runs
             },
             full: self.extent.full,
@@ -233,6 +239,7 @@ impl ExplainingArgs {
             overhead: false,
             beside: Beside { samples: !self.no_samples && self.runs != Some(1), ..Beside::default() },
             along: Along::CriticalPath,
+            mark: None,
             backend: self.measuring.backend(),
             contents: contents(None),
             each_run: self.running.plan(self.measuring.output(), &self.measuring, environment, false)?,

@@ -136,11 +136,17 @@ fn warnings(plan: &Plan, document: &Document, measured: &Measured) -> Vec<Warnin
     let failures = plan_warnings::of_failures(&document.failed, plan.each_run.accepted());
     let metrics = plan_warnings::of_metrics(&plan.metrics);
     let regions = measured.series.iter().filter_map(plan_warnings::of_region);
+    let backend = document.tool.backend.as_deref();
+    let marks = measured
+        .series
+        .iter()
+        .flat_map(|series| plan_warnings::of_marks(series, plan.each_run.marks, backend));
     let stops = measured.series.iter().filter_map(plan_warnings::of_stops);
     let left = measured.series.iter().filter_map(plan_warnings::of_left_behind);
     outputs
         .chain(metrics)
         .chain(regions)
+        .chain(marks)
         .chain(stops)
         .chain(left)
         .chain(rights)

@@ -81,7 +81,7 @@ fn source(plan: &Plan, side: usize) -> Result<SideSource, CommandError> {
             .map_err(|error| if path.is_file() { no_side(text) } else { CommandError::program(error) });
     }
     let Replayed { analysis, notes, environment } =
-        replayed(path, plan.runs.along).map_err(CommandError::usage)?;
+        replayed(path, plan.runs.along, plan.runs.mark.as_deref()).map_err(CommandError::usage)?;
     let (findings, every_finding) = (analysis.findings(), analysis.every_finding());
     let TraceAnalysis { summary, totals, .. } = analysis;
     // as with a replay: a failure during the recording is not a failure of this command

@@ -45,7 +45,7 @@ pub(super) fn compare(
     benchmark: &Benchmark,
     recording: &Path,
 ) -> Result<Vec<DiffChange>, String> {
-    let then = replayed(recording, plan.along).map_err(|error| first_line(&error))?;
+    let then = replayed(recording, plan.along, None).map_err(|error| first_line(&error))?;
     let now = traced(plan, benchmark)?;
     Ok(came(&then.analysis.summary, &now.summary))
 }

@@ -65,7 +65,8 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {
     export::refuse_overwrite(export::targets(&plan.exports), path)?;
-    let Replayed { analysis, notes, .. } = replayed(path, plan.runs.along).map_err(CommandError::usage)?;
+    let Replayed { analysis, notes, .. } =
+        replayed(path, plan.runs.along, plan.runs.mark.as_deref()).map_err(CommandError::usage)?;
     let source = format!("From the recording `{}`, by {}.", path.display(), analysis.tracer.backend.name());
     let notes = TraceNotes::of_recording(&analysis, [source].into_iter().chain(notes));
     show_first(plan, &analysis, &notes.command)?;

@@ -2,7 +2,8 @@
 
 use super::{Built, Program};
 use crate::bench::{
-    Accepted, ExperimentEntry, ExperimentError, Placement, RunHooks, Series, Tracee, run_conditions,
+    Accepted, ExperimentEntry, ExperimentError, LookForMarks, Placement, RunHooks, Series, Tracee,
+    run_conditions,
 };
 use crate::document::conditions::Conditions;
 use firstbyte_measure::launch::{Command, Launcher, OutputKind, environment};
@@ -57,6 +58,6 @@ impl Program {
         let RunContext { output, timeout, .. } = *context;
         let options =
             RunOptions { output, expected: Some(expected), timeout: Some(timeout), ..RunOptions::default() };
-        Ok(Tracee { launcher, options, placement: context.placement.clone() })
+        Ok(Tracee { launcher, options, placement: context.placement.clone(), marks: LookForMarks::Never })
     }
 }

@@ -6,11 +6,12 @@
 use super::Kind;
 use super::hyperfine::{self, Run, Summary};
 use super::metrics::Selection;
-use super::named_span::{NamedSpan, REGION};
+use super::named_span::{NamedSpan, by_name};
 use super::processor_time::ProcessorTimes;
 use super::residence::ResidentPart;
 use super::series::{Finish, Rejected};
 use crate::stats::{Verdict, median_count};
+use firstbyte_measure::timeline::marks::SpanKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -233,9 +234,10 @@ pub struct Measurement {
     /// Processor times of runs apart, in which user code was told from the kernel's work; absent if none were made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorTimes>,
-    /// Parts of a run that have a name, in the same runs as `processor`; absent if none was asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub named_spans: Vec<NamedSpan>,
+    /// The parts of a run that have a name: between the program's marks, in the timed runs, and between the texts of --from
+    /// and --to, in the same runs as `processor`. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "by_name")]
+    pub marks: Vec<NamedSpan>,
     /// What of its files was in memory before the first run that counts; absent if nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resident: Vec<ResidentPart>,
@@ -285,7 +287,7 @@ impl Measurement {
 
     /// The times between the texts of `--from` and `--to`.
     pub fn region(&self) -> Option<&Distribution> {
-        self.named_spans.iter().find(|span| span.name == REGION).map(|span| &span.times)
+        self.marks.iter().find(|span| span.kind == SpanKind::Region).map(|span| &span.times)
     }
 
     /// Mean CPU time in seconds. Files of other tools have only its parts.

@@ -71,6 +71,9 @@ pub enum BudgetOutcome {
     Unknown,
 }
 
+/// How the names of budgets for marks begin; that of the mark follows.
+pub const MARKS: &str = "marks.";
+
 /// One budget and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgedBudget {

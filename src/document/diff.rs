@@ -73,6 +73,9 @@ pub struct DiffChanges {
     pub loads: Vec<DiffChange>,
     /// Executed programs, of all processes.
     pub programs: Vec<DiffChange>,
+    /// The parts of the runs that have a name: between the program's marks; none in older documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<DiffChange>,
     /// What `trace` says of the two sides; none in older documents.
     #[serde(default)]
     pub findings: Vec<DiffFinding>,

@@ -1,7 +1,7 @@
 //! Start-ups with every span: what `firstbyte trace --export-json` writes, and what a page reads.
 
 use super::Kind;
-use super::named_span::NamedSpan;
+use super::named_span::{NamedSpan, by_name};
 use crate::document::bench::{ColdRuns, Ratio, Tool, Warning};
 use crate::document::conditions::EndedBy;
 use firstbyte_measure::timeline::PerPhase;
@@ -83,9 +83,13 @@ pub struct TraceProgram {
     /// How the page cache was made cold before each traced run; left out if it was warm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdRuns>,
-    /// Parts of a run that have a name; left out if none was asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub named_spans: Vec<NamedSpan>,
+    /// The parts of a run that have a name: between the program's marks, and between the texts of --from and --to; left out
+    /// if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "by_name")]
+    pub marks: Vec<NamedSpan>,
+    /// The name of the part to which everything else is confined; left out if it is of the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     #[serde(default)]
     pub runs: usize,
     /// Over all runs.

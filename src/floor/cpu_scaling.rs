@@ -3,8 +3,8 @@
 use super::cpu_limits::{CpuLimit, cpu_limits};
 use super::{Effort, FloorError, FloorPlan, allowed_cpus};
 use crate::bench::{
-    Accepted, Aim, Campaign, Counting, Experiment, ExperimentEntry, Measured, Placement, Progress, RunHooks,
-    RunLimit, Series, Tracee,
+    Accepted, Aim, Campaign, Counting, Experiment, ExperimentEntry, LookForMarks, Measured, Placement,
+    Progress, RunHooks, RunLimit, Series, Tracee,
 };
 use crate::corpus::{Corpus, build_cache, prepare};
 use crate::document::floor::{CpuScaling, Floor, Group, Missing};
@@ -130,7 +130,7 @@ fn entry(
             accepted: Accepted::SUCCESS,
             ..Series::default()
         },
-        tracee: Tracee { launcher, options, placement: Placement::Given(cpus) },
+        tracee: Tracee { launcher, options, placement: Placement::Given(cpus), marks: LookForMarks::Never },
         hooks: RunHooks::default(),
         reread: None,
     })

@@ -5,6 +5,7 @@ use crate::document::bench::{Cache, Distribution, Measurement};
 use crate::output::visible;
 use firstbyte_measure::timeline::Phase;
 use firstbyte_measure::units::{Bytes, Nanos, display_nanos};
+use std::borrow::Cow;
 
 /// Shown where nothing is known.
 pub(crate) const UNKNOWN: &str = "–";
@@ -12,16 +13,16 @@ pub(crate) const UNKNOWN: &str = "–";
 /// A column of a table.
 pub(crate) struct MeasurementColumn {
     /// With `\n` where a narrow table may break it.
-    pub(crate) heading: &'static str,
+    pub(crate) heading: Cow<'static, str>,
     pub(crate) cell: Box<dyn Fn(&Measurement) -> String>,
 }
 
 impl MeasurementColumn {
     pub(crate) fn new(
-        heading: &'static str,
+        heading: impl Into<Cow<'static, str>>,
         cell: impl Fn(&Measurement) -> String + 'static,
     ) -> MeasurementColumn {
-        MeasurementColumn { heading, cell: Box::new(cell) }
+        MeasurementColumn { heading: heading.into(), cell: Box::new(cell) }
     }
 
     /// The heading in one line.
@@ -63,7 +64,7 @@ pub(crate) fn counts() -> Vec<MeasurementColumn> {
 
 /// The columns of [`statistics`] that the other tables do not have.
 pub(crate) fn mean_and_minimum() -> Vec<MeasurementColumn> {
-    statistics().into_iter().filter(|column| ["mean", "min"].contains(&column.heading)).collect()
+    statistics().into_iter().filter(|column| ["mean", "min"].contains(&&*column.heading)).collect()
 }
 
 pub(crate) fn times_and_counts() -> Vec<MeasurementColumn> {

@@ -17,6 +17,8 @@ pub struct TracePlan {
     pub overhead: bool,
     pub beside: Beside,
     pub along: Along,
+    /// The name of the part of a run that is explained; `None`: all of it.
+    pub mark: Option<String>,
     pub backend: BackendChoice,
     /// Which contents of buffers are recorded.
     pub contents: WantedContents,

@@ -4,11 +4,13 @@ use crate::analysis::Summary;
 use crate::analysis::binaries::FileBinaries;
 use crate::analysis::libraries;
 use crate::analysis::loads;
+use crate::analysis::named_spans;
 use crate::analysis::notes::failure;
 use crate::analysis::recorded::RecordedBinaries;
 use crate::analysis::runs::{Along, ObservedRuns};
 use crate::analysis::trace_analysis::{TraceAnalysis, UsedTracer, account};
 use firstbyte_measure::launch::KnownEnvironment;
+use firstbyte_measure::timeline::marks::Marks;
 use firstbyte_measure::tracer::replay;
 use firstbyte_measure::tracer::replay::Loaded;
 use std::collections::BTreeMap;
@@ -25,7 +27,7 @@ pub struct Replayed {
 }
 
 /// Reads a recording and explains it. The error is the message for the user.
-pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
+pub fn replayed(path: &Path, along: Along, mark: Option<&str>) -> Result<Replayed, String> {
     let Loaded { recording, modules, cpuid, environment } =
         replay::load(path).map_err(|error| error.to_string())?;
     let mut notes: Vec<String> = failure(recording.exit).into_iter().collect();
@@ -46,18 +48,26 @@ pub fn replayed(path: &Path, along: Along) -> Result<Replayed, String> {
         )
     };
     let account = analysis.map_err(|error| wrong(error.to_string()))?;
+    let marks = Marks::of(&recording).map_err(|error| wrong(error.to_string()))?;
+    let account = match mark {
+        Some(name) => named_spans::within(account, &marks, name)?,
+        None => account,
+    };
+    let marks = [marks];
     let files = FileBinaries::default();
     let mut summary = Summary::of(vec![account]).ok_or_else(|| wrong("it is empty".to_owned()))?;
 
     summary.loads = loads::of_path(&summary.median_run, &files);
     summary.linked = libraries::linked(&summary.median_run, &summary.loads, &files);
     summary.linked.retain(|file| recorded.as_ref().is_some_and(|then| then.is_unchanged(&file.path)));
+    summary.marks = named_spans::named_spans(&marks, 0);
+    summary.within = mark.map(str::to_owned);
     summary.environment = environment.clone().map_or(KnownEnvironment::Unknown, KnownEnvironment::Recorded);
     let backend = recording.backend;
     let analysis = TraceAnalysis {
         exit: recording.exit,
         stderr: Vec::new(),
-        region: None,
+        caveats: named_spans::caveats(&marks),
         sampling_executions: 0,
         totals: vec![(0, summary.total.median)],
         binaries: files,

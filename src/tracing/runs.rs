@@ -68,6 +68,7 @@ pub(super) fn observe<const N: usize>(
             accepted,
             until,
             region,
+            mark: plan.mark.clone(),
             ..ObservedRuns::from(series)
         }
     }))
@@ -112,7 +113,14 @@ pub(super) fn observe_smallest(
     let Some(file) = smallest::in_memory() else { return Ok(None) };
     let program = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let each_run = RunPlan { input: None, until: None, region: None, ..plan.each_run.clone() };
-    let plan = TracePlan { count: Some(SMALLEST_RUNS), overhead: true, cold: None, each_run, ..plan.clone() };
+    let plan = TracePlan {
+        count: Some(SMALLEST_RUNS),
+        overhead: true,
+        cold: None,
+        mark: None,
+        each_run,
+        ..plan.clone()
+    };
     let command = Command::new(&[program]).map_err(ExperimentError::from);
     match command.and_then(|command| observe([command], &plan, tracer, &mut ())) {
         Err(ExperimentError::Run(LaunchError::Interrupted)) => Err(LaunchError::Interrupted.into()),
@@ -138,7 +146,7 @@ mod tests {
     use super::super::Beside;
     use super::*;
     use crate::analysis::runs::Along;
-    use crate::bench::{Accepted, Destination, Placement};
+    use crate::bench::{Accepted, Destination, LookForMarks, Placement};
     use firstbyte_measure::launch::{Environment, Watch};
     use firstbyte_measure::tracer::BackendChoice;
     use firstbyte_measure::tracer::event::WantedContents;
@@ -153,6 +161,7 @@ mod tests {
                 input: None,
                 until: None,
                 region: None,
+                marks: LookForMarks::Never,
                 accepted: Accepted::default(),
                 environment: Environment::clean(),
             };
@@ -162,6 +171,7 @@ mod tests {
                 overhead: false,
                 beside: Beside::default(),
                 along: Along::default(),
+                mark: None,
                 backend: BackendChoice::default(),
                 contents: WantedContents::default(),
                 each_run,

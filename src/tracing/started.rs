@@ -9,6 +9,7 @@ use crate::analysis::trace_analysis::{TraceAnalysis, UsedTracer};
 use crate::analysis::trace_document::Invocation;
 use crate::document::bench::Warning;
 use crate::document::trace::{TraceCommandLine, TraceWatched};
+use firstbyte_measure::timeline::marks::Marks;
 use firstbyte_measure::tracer::starts::{TracedStart, TracedStarts};
 use firstbyte_measure::tracer::{Backend, Recording};
 use serde_json::Value;
@@ -53,7 +54,9 @@ pub fn started(mut traced: TracedStarts) -> Result<Started, String> {
     };
     let reason = "traces the starts of other processes".to_owned();
     let used = UsedTracer { backend: Backend::Bpf, reason, sees_faults: true };
-    let analysis = TraceAnalysis::of_accounts(accounts, binaries, observed, used)
+    let marks: Vec<Marks> =
+        observed.recordings.iter().map(|recording| Marks::of(recording).unwrap_or_default()).collect();
+    let analysis = TraceAnalysis::of_accounts(accounts, &marks, binaries, observed, used)
         .ok_or_else(|| nothing(&traced, &watched.rejected))?;
     let notes = notes(&analysis, &traced, &watched, reach);
     Ok(Started { analysis, notes, watched })

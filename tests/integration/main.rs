@@ -52,6 +52,7 @@ mod level0;
 mod lines;
 mod lines_terminal;
 mod loads;
+mod marks;
 mod own_processes;
 mod packages;
 mod prometheus;

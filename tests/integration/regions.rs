@@ -24,17 +24,16 @@ fn measured(arguments: &[&str]) -> Option<Value> {
 }
 
 fn samples(span: &Value) -> Vec<u64> {
-    span["times"]["samples"].as_array().unwrap().iter().map(|ns| ns.as_u64().unwrap()).collect()
+    span["samples"].as_array().unwrap().iter().map(|ns| ns.as_u64().unwrap()).collect()
 }
 
 #[test]
 fn a_region_lasts_from_one_text_to_the_next_and_is_what_programs_are_compared_by() {
     let Some(document) = measured(&["--from", "two", "--to", "three", FAST, SLOW]) else { return };
-    let spans = |n: usize| document["results"][n]["named_spans"].as_array().unwrap();
-    let [fast, slow] = [0, 1].map(|n| &spans(n)[0]);
+    let [fast, slow] = [0, 1].map(|n| &document["results"][n]["marks"]["`two` to `three`"]);
     for span in [fast, slow] {
         assert_eq!(
-            (&span["name"], &span["from"], &span["to"]),
+            (&span["kind"], &span["from"], &span["to"]),
             (&"region".into(), &"two".into(), &"three".into())
         );
         assert_eq!(samples(span).len(), 9);
@@ -49,10 +48,10 @@ fn a_region_lasts_from_one_text_to_the_next_and_is_what_programs_are_compared_by
 #[test]
 fn without_one_of_the_texts_a_region_begins_at_the_start_or_ends_at_the_exit() {
     let Some(before) = measured(&["--to", "three", SLOW]) else { return };
-    let before = &before["results"][0]["named_spans"][0];
+    let before = &before["results"][0]["marks"]["up to `three`"];
     assert!(before["from"].is_null() && samples(before).iter().all(|ns| *ns >= NAP), "{before}");
     let Some(after) = measured(&["--from", "three", SLOW]) else { return };
-    let after = &after["results"][0]["named_spans"][0];
+    let after = &after["results"][0]["marks"]["`three` to the exit"];
     assert!(after["to"].is_null() && samples(after).iter().all(|ns| *ns >= NAP / 2), "{after}");
 }
 
@@ -64,7 +63,7 @@ fn a_region_that_no_run_has_says_why() {
         ("o", "ne", "one write has both texts (help: --output pty"),
     ] {
         let Some(document) = measured(&["--from", from, "--to", to, FAST]) else { return };
-        assert!(document["results"][0].get("named_spans").is_none());
+        assert!(document["results"][0].get("marks").is_none());
         let warnings = document["warnings"].as_array().unwrap();
         let message = |warning: &&Value| warning["message"].as_str().unwrap().contains(why);
         assert!(warnings.iter().any(|warning| message(&warning)), "{why}: {warnings:?}");
@@ -97,11 +96,11 @@ fn trace_has_the_region_in_its_text_and_in_its_document() {
         return skipped("no backend sees every system call");
     }
     let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
-    let span = &document["results"][0]["named_spans"][0];
-    assert_eq!((&span["name"], samples(span).len()), (&"region".into(), 3));
+    let span = &document["results"][0]["marks"]["`two` to `three`"];
+    assert_eq!((&span["kind"], samples(span).len()), (&"region".into(), 3));
     assert!(samples(span).iter().all(|ns| *ns >= NAP), "{span}");
     let text = String::from_utf8(run(&[]).stdout).unwrap();
-    assert!(text.contains("Region, `two` to `three`: "), "{text}");
+    assert!(text.contains("Marks: `two` to `three` "), "{text}");
 }
 
 #[test]

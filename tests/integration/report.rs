@@ -14,6 +14,7 @@ use firstbyte::report::text::terminal::Terminal;
 use firstbyte_measure::Counts;
 use firstbyte_measure::launch::ExitStatus;
 use firstbyte_measure::timeline::Phases;
+use firstbyte_measure::timeline::marks::MarkSums;
 use firstbyte_measure::units::{Bytes, Nanos};
 use serde_json::json;
 use std::path::Path;
@@ -54,6 +55,7 @@ fn sample([startup, setup, write, teardown]: [u64; 4]) -> Sample {
         processes: 1,
         threads: 1,
         execs: 1,
+        marks: MarkSums::default(),
     }
 }
 

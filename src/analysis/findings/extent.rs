@@ -78,6 +78,11 @@ impl Extent {
         })
     }
 
+    /// What lies in steps that begin at these instants.
+    pub(super) fn begun(&self, is_wanted: impl Fn(Nanos) -> bool) -> Nanos {
+        Nanos(self.0.iter().filter(|((start, _), _)| is_wanted(*start)).map(|(_, time)| time).sum())
+    }
+
     pub(super) fn total(&self) -> Nanos {
         Nanos(self.0.values().sum())
     }

@@ -12,6 +12,7 @@ pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
     let failed = |step: &&Step| {
         matches!(&step.what, What::Call { failed: true, file: Some(_), text, .. } if is_missing(text))
             && step.what.call_facts().is_some_and(CallFacts::looks_up)
+            && !step.what.is_mark()
     };
     let steps: Vec<&Step> = account.steps.iter().filter(failed).collect();
     let cost = cost(steps.iter().copied());

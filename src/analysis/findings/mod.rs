@@ -23,6 +23,7 @@ use super::profile::Estimate;
 use super::taken::is_taken;
 use super::user_code::UserCode;
 use crate::analysis::{Account, Role, Step, Summary, What};
+use crate::document::named_span::NamedSpan;
 use crate::stats::quantile::{quantile, sorted};
 use extent::Extent;
 pub use firstbyte_measure::arch::cpuid::Cpuid;
@@ -94,6 +95,22 @@ impl Finding {
         let less = |time: Nanos| Nanos(time.0.saturating_sub(self.extent.shared(taken).0));
         let (cost, saves) = (less(self.cost), self.saves.map(less));
         Finding { cost, saves, extent: self.extent.without(taken), ..self }
+    }
+
+    /// Says in which part of the run it lies, if the program has named one that has nearly all of it: the shortest one.
+    fn name_span(&mut self, spans: &[NamedSpan]) {
+        let most = self.extent.total().0 * 9 / 10;
+        let has_it = |span: &&NamedSpan| {
+            let covers = |at: Nanos| {
+                let after = span.places.partition_point(|place| place.from_ns <= at.0);
+                span.places[..after].last().is_some_and(|place| at.0 < place.to_ns)
+            };
+            most > 0 && self.extent.begun(covers).0 >= most
+        };
+        let shortest = spans.iter().filter(has_it).min_by(|a, b| a.times.median.total_cmp(&b.times.median));
+        if let Some(span) = shortest {
+            self.text = format!("{} It lies in {}.", self.text, span.title());
+        }
     }
 
     /// With a cost by samples, and its interval.
@@ -196,7 +213,13 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     all.retain(|finding| noteworthy(finding.cost, run, 1));
     remove_said_better(&mut all, &summary.loads, running(run));
     leave_the_rest(&mut all, run);
-    arrangement::arranged(all, run.total, MAX_FINDINGS)
+    let mut all = arrangement::arranged(all, run.total, MAX_FINDINGS);
+    if summary.within.is_none() {
+        for finding in &mut all {
+            finding.name_span(&summary.marks);
+        }
+    }
+    all
 }
 
 /// What every rule finds: also what costs too little to be given, and what others say better.

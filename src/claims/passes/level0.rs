@@ -3,7 +3,9 @@
 use super::runs::{COUNTING_RUNS, Stopping};
 use super::session::Session;
 use super::solutions::{DICTIONARY, SOLUTIONS, Solution, SolutionSet, prepare};
-use crate::bench::{Accepted, ExperimentEntry, ExperimentError, Placement, RunHooks, Series, Tracee};
+use crate::bench::{
+    Accepted, ExperimentEntry, ExperimentError, LookForMarks, Placement, RunHooks, Series, Tracee,
+};
 use crate::claims::quantity::{Quantity, RunState};
 use crate::claims::{Lack, Reading, gather};
 use firstbyte_measure::launch::{self, Environment, Launcher, OutputKind};
@@ -126,7 +128,12 @@ fn entry(name: &str, argv: &[OsString], text: &Path) -> Result<ExperimentEntry, 
             file_size: fs::metadata(&argv[0]).ok().map(|file| Bytes(file.len())),
             ..Series::default()
         },
-        tracee: Tracee { launcher: Launcher::new(command)?, options, placement: Placement::Steady },
+        tracee: Tracee {
+            launcher: Launcher::new(command)?,
+            options,
+            placement: Placement::Steady,
+            marks: LookForMarks::Never,
+        },
         hooks: RunHooks { input: Some(text.to_owned()), ..RunHooks::default() },
         reread: None,
     })

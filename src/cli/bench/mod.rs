@@ -14,7 +14,7 @@ use super::region::RegionArgs;
 use super::running::RunningArgs;
 use super::style::{Style, StyleArgs};
 use super::values::{duration, nanos, percent, whole, writable};
-use crate::bench::{Adaptive, Destination, RunLimit, RunPlan};
+use crate::bench::{Adaptive, Destination, LookForMarks, RunLimit, RunPlan};
 use crate::document::Kind;
 use crate::document::bench::{ColdMethod, Metric};
 use crate::document::metrics::Selection;
@@ -74,6 +74,9 @@ pub struct Args {
     compare_by: Option<MetricArg>,
     #[command(flatten)]
     region: RegionArgs,
+    /// Look for marks in every run, also if the first run of the warm-up has none; see docs/marks.md
+    #[arg(long)]
+    marks: bool,
     /// Exit with status 1 if a command is slower than the reference by more than PERCENT, with 99 % confidence; the time is
     /// that of --compare-by
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -299,7 +302,8 @@ impl Args {
             let region = self.region.region(output.kind)?;
             let may_be_made = self.commands.run_before();
             let plan = self.running.plan(output.clone(), &self.measuring, environment, may_be_made)?;
-            Ok::<_, String>(RunPlan { region, ..plan })
+            let marks = if self.marks { LookForMarks::Always } else { plan.marks };
+            Ok::<_, String>(RunPlan { region, marks, ..plan })
         };
         let mut plans = outputs.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
         Ok(plans.swap_remove(0))

@@ -57,24 +57,39 @@ pub fn render(document: &Document) -> String {
     if let Some(chosen) = metrics::shown(document) {
         return chosen_metrics(document, &chosen, &parameters);
     }
-    let mut text = line(&headings(&parameters));
+    let marks = named_spans(document);
+    let mut text = line(&headings(&parameters, &marks));
     for measurement in &document.results {
-        text += &line(&record(measurement, &parameters));
+        text += &line(&record(measurement, &parameters, &marks));
     }
     text
 }
 
-fn headings(parameters: &BTreeSet<&String>) -> Vec<String> {
+/// The names of the parts of all results, in the order in which they appear.
+fn named_spans(document: &Document) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for span in document.results.iter().flat_map(|m| &m.marks) {
+        if !names.contains(&&*span.name) {
+            names.push(&span.name);
+        }
+    }
+    names
+}
+
+fn headings(parameters: &BTreeSet<&String>, marks: &[&str]) -> Vec<String> {
     let mut headings: Vec<String> = HYPERFINE.map(str::to_owned).into();
     headings.extend(parameters.iter().map(|parameter| format!("parameter_{parameter}")));
     headings.extend(OURS.iter().map(|(heading, _)| (*heading).to_owned()));
     for (phase, _) in PhaseTimes::default().named() {
         headings.extend(STATISTICS.iter().map(|(statistic, _)| format!("{phase}_{statistic}_ns")));
     }
+    for mark in marks {
+        headings.extend(STATISTICS.iter().map(|(statistic, _)| format!("mark_{mark}_{statistic}_ns")));
+    }
     headings
 }
 
-fn record(measurement: &Measurement, parameters: &BTreeSet<&String>) -> Vec<String> {
+fn record(measurement: &Measurement, parameters: &BTreeSet<&String>, marks: &[&str]) -> Vec<String> {
     let m = measurement;
     let mut record = vec![m.command.clone(), m.mean.to_string(), optional(m.stddev)];
     record.extend([Some(m.median), m.user, m.system, Some(m.min), Some(m.max)].map(optional));
@@ -82,6 +97,10 @@ fn record(measurement: &Measurement, parameters: &BTreeSet<&String>) -> Vec<Stri
     record.extend(OURS.iter().map(|(_, cell)| cell(m)));
     for (_, distribution) in m.phases.named() {
         record.extend(STATISTICS.iter().map(|(_, of)| optional(distribution.map(of))));
+    }
+    for mark in marks {
+        let span = m.marks.iter().find(|span| span.name == *mark);
+        record.extend(STATISTICS.iter().map(|(_, of)| optional(span.map(|span| of(&span.times)))));
     }
     record
 }

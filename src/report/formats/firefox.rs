@@ -6,6 +6,7 @@ use crate::analysis::attribution::{WorkKind, kind};
 use crate::analysis::trace_document::name;
 use crate::analysis::user_code::UserCode;
 use crate::analysis::{Account, Step, ThreadAccount};
+use crate::document::named_span::NamedSpan;
 use firstbyte_measure::units::Nanos;
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerTiming, ProcessHandle,
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// One run as a profile. Times start at the entry of the first `execve`.
-pub fn render(command: &str, account: &Account, user_code: Option<&UserCode>) -> String {
+pub fn render(command: &str, account: &Account, marks: &[NamedSpan], user_code: Option<&UserCode>) -> String {
     let zero = ReferenceTimestamp::from_duration_since_unix_epoch(Duration::ZERO);
     let mut profile = Profile::new(command, zero, SamplingInterval::from_nanos(1000));
     let categories = WorkKind::ALL.map(|kind| profile.add_category(kind.title(), colour(kind)));
@@ -30,6 +31,7 @@ pub fn render(command: &str, account: &Account, user_code: Option<&UserCode>) ->
             let track = profile.add_thread(handle, thread.tid, at(thread.start), main);
             profile.set_thread_show_markers_in_timeline(track, true);
             add_steps(&mut profile, track, thread, &categories);
+            add_marks(&mut profile, track, thread, marks, categories[4]);
         }
     }
 
@@ -42,6 +44,9 @@ pub fn render(command: &str, account: &Account, user_code: Option<&UserCode>) ->
     }
     profile.to_string() + "\n"
 }
+
+/// The name of the markers of marks.
+const MARK: &str = "mark";
 
 /// The unit of the weights as integers, which are all that the crate takes: 10 ns, so that one step may take 21 s.
 const UNIT: u64 = 10;
@@ -122,6 +127,23 @@ fn add_steps(
         let end = Nanos(step.start.0.saturating_add(step.elapsed.0));
         profile.add_marker(track, MarkerTiming::Interval(at(step.start), at(end)), marker);
         add_sample(profile, track, step, category, [WorkKind::ALL[index].title(), &name, &what]);
+    }
+}
+
+/// The named parts that this thread ended, or began if they have ends of their own.
+fn add_marks(
+    profile: &mut Profile,
+    track: ThreadHandle,
+    thread: &ThreadAccount,
+    marks: &[NamedSpan],
+    category: CategoryHandle,
+) {
+    for span in marks {
+        let (name, text) = (profile.intern_string(MARK), profile.intern_string(&span.name));
+        for place in span.places.iter().filter(|place| (place.pid, place.tid) == (thread.pid, thread.tid)) {
+            let timing = MarkerTiming::Interval(at(Nanos(place.from_ns)), at(Nanos(place.to_ns)));
+            profile.add_marker(track, timing, TextMarker { name, text, category });
+        }
     }
 }
 

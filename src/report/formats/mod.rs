@@ -33,6 +33,7 @@ use crate::document::check::CheckDocument;
 use crate::document::claims::ClaimsDocument;
 use crate::document::diff::DiffDocument;
 use crate::document::floor::Floor;
+use crate::document::named_span::NamedSpan;
 use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
@@ -231,6 +232,8 @@ pub struct ExportedTrace<'s> {
     /// The command, as a shell would take it.
     pub command: &'s str,
     pub account: &'s Account,
+    /// The parts of the runs that have a name.
+    pub marks: &'s [NamedSpan],
     /// `None`: it was not sampled.
     pub user_code: Option<&'s UserCode>,
     pub run: Option<&'s Recording>,
@@ -252,6 +255,7 @@ impl<'s> ExportedTrace<'s> {
             document,
             command,
             account: &summary.median_run,
+            marks: &summary.marks,
             user_code: summary.user_code.as_ref(),
             run: analysis.shown(),
             modules,
@@ -283,9 +287,11 @@ impl Exported<'_> {
             (Format::OrgMode, Exported::Bench(document)) => orgmode::render(document),
             (Format::Bencher, Exported::Bench(document)) => bencher::render(document),
             (Format::BenchmarkAction, Exported::Bench(document)) => benchmark_action::render(document),
-            (Format::Perfetto, Exported::Trace(trace)) => perfetto::render(trace.command, trace.account),
+            (Format::Perfetto, Exported::Trace(trace)) => {
+                perfetto::render(trace.command, trace.account, trace.marks)
+            }
             (Format::Firefox, Exported::Trace(trace)) => {
-                firefox::render(trace.command, trace.account, trace.user_code)
+                firefox::render(trace.command, trace.account, trace.marks, trace.user_code)
             }
             (Format::Perfetto, Exported::Watch { document, timeline }) => {
                 watch_perfetto::render(document, timeline)

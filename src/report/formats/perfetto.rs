@@ -4,20 +4,26 @@
 use crate::analysis::attribution::kind;
 use crate::analysis::trace_document::name;
 use crate::analysis::{Account, Step, ThreadAccount};
+use crate::document::named_span::NamedSpan;
 use firstbyte_measure::timeline::Phase;
+use firstbyte_measure::timeline::marks::SpanKind;
 use firstbyte_measure::units::Nanos;
 use serde_json::{Value, json};
 
 /// The process and thread of the phases: no process has this id.
 const PHASES: u32 = 0;
 
+/// The thread of the chain of marks, beside that of the phases.
+const MARKS: u32 = 1;
+
 /// One run as trace events.
-pub fn render(command: &str, account: &Account) -> String {
+pub fn render(command: &str, account: &Account, marks: &[NamedSpan]) -> String {
     let mut events = vec![
         metadata("process_name", PHASES, PHASES, "phases"),
         metadata("process_name", account.root, account.root, command),
     ];
     events.extend(phases(account));
+    events.extend(named_spans(marks));
     for process in account.processes.iter().filter(|process| process.pid != account.root) {
         let exec = process.execs.last().map_or_else(String::new, |exec| shell_words::join(&exec.argv));
         events.push(metadata("process_name", process.pid, process.pid, &exec));
@@ -46,6 +52,34 @@ fn phases(account: &Account) -> Vec<Value> {
         at = at + duration;
     }
     slices
+}
+
+/// The chain of marks is a thread of its own, and a span with ends of its own is a slice of its thread that may overlap others.
+fn named_spans(marks: &[NamedSpan]) -> Vec<Value> {
+    let is_chained = |span: &&NamedSpan| span.kind == SpanKind::Mark;
+    let mut events: Vec<Value> = marks
+        .iter()
+        .find(is_chained)
+        .map(|_| metadata("thread_name", PHASES, MARKS, "marks"))
+        .into_iter()
+        .collect();
+    let places = marks.iter().flat_map(|span| span.places.iter().map(move |place| (span, place)));
+    for (id, (span, place)) in places.enumerate() {
+        let [from, to] = [place.from_ns, place.to_ns].map(|at| microseconds(Nanos(at)));
+        if is_chained(&span) {
+            events.push(json!({
+                "ph": "X", "cat": "mark", "name": span.name, "pid": PHASES, "tid": MARKS,
+                "ts": from, "dur": to - from,
+            }));
+            continue;
+        }
+        events.extend([("b", from), ("e", to)].map(|(end, at)| {
+            json!({
+                "ph": end, "cat": "mark", "name": span.name, "id": id, "pid": place.pid, "tid": place.tid, "ts": at,
+            })
+        }));
+    }
+    events
 }
 
 fn slice(thread: &ThreadAccount, step: &Step) -> Value {

@@ -1,9 +1,11 @@
 //! The table of measured programs that every markup writes: its headings and cells, without markup.
 
 use crate::document::Document;
-use crate::document::bench::{Cache, Measurement, Metric};
+use crate::document::bench::{Cache, Measurement, Metric, Ratio};
+use crate::output::visible;
 use crate::report::metrics;
 use crate::report::row::{self, MeasurementColumn, UNKNOWN, fine_ratio};
+use crate::stats::Verdict;
 use firstbyte_measure::units::display_nanos;
 
 /// One row for each result, warm before cold, ordered by first byte.
@@ -79,21 +81,43 @@ fn compared(document: &Document, results: &[&Measurement]) -> Vec<MeasurementCol
             m.counts.syscalls.map_or(UNKNOWN.to_owned(), |calls| calls.to_string())
         }),
     ];
+    let columns = columns.into_iter().chain(named_spans(results));
     let is_known = |column: &MeasurementColumn| {
         let is_compared = results.iter().any(|m| m.relative_by(by).is_some());
         (column.heading != ratio || is_compared) && results.iter().any(|m| column.plain_cell(m) != UNKNOWN)
     };
-    columns.into_iter().filter(is_known).collect()
+    columns.filter(is_known).collect()
 }
 
 /// The ratio with its interval and the verdict.
 fn against(measurement: &Measurement, by: Metric) -> String {
-    measurement.relative_by(by).map_or_else(
-        || "reference".to_owned(),
-        |relative| {
-            let [ratio, low, high] =
-                [relative.ratio.ratio, relative.ratio.low, relative.ratio.high].map(fine_ratio);
-            format!("{ratio} ({low} to {high}), {}", relative.verdict)
-        },
-    )
+    let relative = measurement.relative_by(by);
+    relative.map_or_else(|| "reference".to_owned(), |relative| judged(&relative.ratio, relative.verdict))
+}
+
+fn judged(ratio: &Ratio, verdict: Verdict) -> String {
+    let [ratio, low, high] = [ratio.ratio, ratio.low, ratio.high].map(fine_ratio);
+    format!("{ratio} ({low} to {high}), {verdict}")
+}
+
+/// The most columns of parts that have a name.
+const MOST_SPANS: usize = 8;
+
+/// A column for each of the first parts that have a name: its median, and how it compares with the reference.
+fn named_spans(results: &[&Measurement]) -> Vec<MeasurementColumn> {
+    let mut titles: Vec<String> = Vec::new();
+    for span in results.iter().flat_map(|m| &m.marks) {
+        if titles.len() < MOST_SPANS && !titles.contains(&span.name) {
+            titles.push(span.name.clone());
+        }
+    }
+    let column = |name: String| {
+        let heading = format!("{} (median)", visible(&name));
+        MeasurementColumn::new(heading, move |m| {
+            let Some(span) = m.marks.iter().find(|span| span.name == name) else { return UNKNOWN.to_owned() };
+            let against = span.relative.as_ref().map(|r| format!(", {}", judged(&r.ratio, r.verdict)));
+            display_nanos(span.times.median) + &against.unwrap_or_default()
+        })
+    };
+    titles.into_iter().map(column).collect()
 }

@@ -2,8 +2,10 @@
 
 use super::bars::Scale;
 use super::block::{Cell, Column, PageBlock, Row, Section, Table, columns, row};
+use super::forest::figures;
 use crate::document::Document;
 use crate::document::bench::{Cache, Distribution, Measurement};
+use crate::document::named_span::NamedSpan;
 use crate::output::visible;
 use crate::report::phase_row::PhaseRow;
 use crate::report::row as rows;
@@ -20,6 +22,7 @@ pub(crate) fn section(documents: &[&Document]) -> Option<Section> {
         section.blocks.push(PageBlock::Prose { text: EXPLANATION.to_owned() });
         section.blocks.push(PageBlock::Table { table: table(documents) });
     }
+    section.blocks.extend(named_spans(documents).map(|table| PageBlock::Table { table }));
     section.blocks.extend(warm_against_cold(documents).map(|table| PageBlock::Table { table }));
     section.blocks.extend(left_out(documents).map(|table| PageBlock::Table { table }));
     (!section.blocks.is_empty()).then_some(section)
@@ -83,6 +86,29 @@ fn cells(m: &Measurement, scale: &Scale, counts: &[rows::MeasurementColumn], ver
         cells.push(verdict(m));
     }
     cells
+}
+
+/// The parts of the runs that have a name.
+fn named_spans(documents: &[&Document]) -> Option<Table> {
+    let line = |m: &Measurement, span: &NamedSpan| {
+        let against = span.relative.as_ref().map(|r| format!("{}, {}", r.verdict, figures(&r.ratio)));
+        row(vec![
+            Cell::text(visible(m.label())),
+            Cell::text(visible(&span.title())),
+            narrow(&span.times),
+            number(span.times.low, display_nanos(span.times.low)),
+            number(span.times.high, display_nanos(span.times.high)),
+            Cell::text(against.unwrap_or_default()),
+        ])
+    };
+    let all = documents.iter().flat_map(|document| &document.results);
+    let rows: Vec<Row> = all.flat_map(|m| m.marks.iter().map(move |span| line(m, span))).collect();
+    (!rows.is_empty()).then(|| Table {
+        caption: "Marks: parts of the runs that the programs name".to_owned(),
+        columns: columns(&["program", "mark", "#median", "#from (95 %)", "#to", "against the reference"]),
+        rows,
+        ..Table::default()
+    })
 }
 
 fn phase_row(m: &Measurement) -> Option<PhaseRow> {

@@ -2,6 +2,7 @@
 
 use super::block::{Cell, PageBlock, Row, Section, Table, TracePanel, columns, row};
 use super::packed::packed;
+use crate::document::named_span::NamedSpan;
 use crate::document::trace::{TraceDocument, TraceFigure, TraceProgram, TraceShare, TraceSpan};
 use crate::output::visible;
 use crate::report::palette;
@@ -96,10 +97,15 @@ fn phases(traced: &TraceProgram) -> Table {
 
     let each = phases.each.iter().filter_map(|(phase, figure)| line(phase.name(), *figure));
     let sums = [line("first byte", phases.first_byte), line("total", phases.total)];
+    let marks = traced.marks.iter().filter_map(|span| {
+        let NamedSpan { times, .. } = span;
+        let figure = TraceFigure { median: times.median, mean: None, min: times.min, max: times.max };
+        line(&visible(&span.title()), Some(figure))
+    });
     Table {
         caption: format!("Phases over {}", runs(traced.runs)),
         columns: columns(&["phase", "#median", "#min", "#max", "#of the total"]),
-        rows: each.chain(sums.into_iter().flatten()).collect(),
+        rows: each.chain(sums.into_iter().flatten()).chain(marks).collect(),
         ..Table::default()
     }
 }

@@ -7,8 +7,9 @@ use super::sparkline::{MIN_SAMPLES, sparkline};
 use super::terminal::{Terminal, columns, flowed, truncated_paths};
 use crate::document::Document;
 use crate::document::bench::{
-    Cache, ColdMethod, ColdRuns, Distribution, Measurement, MedianCounts, Metric, Relative,
+    Cache, ColdMethod, ColdRuns, Distribution, Measurement, MedianCounts, Metric, Ratio, Relative,
 };
+use crate::document::named_span::NamedSpan;
 use crate::document::processor_time::DIVIDED_BY_TICKS;
 use crate::document::residence::{FileRole, ResidentPart};
 use crate::document::series::Finish;
@@ -50,7 +51,9 @@ fn result(document: &Document, measurement: &Measurement, terminal: &Terminal) -
 
     let width = lines.iter().map(|(label, _)| label.len() + 2).max().unwrap_or(0).max(12);
     for (label, figures) in lines {
-        let figures = whole_parts(&figures, terminal.width.saturating_sub(width + 2));
+        let room = terminal.width.saturating_sub(width + 2);
+        let figures: Vec<String> = figures.lines().map(|line| whole_parts(line, room)).collect();
+        let figures = figures.join("\n");
         let text_of =
             |label: &str, line: &str| terminal.wrap(&format!("  {label:<width$}{line}"), width + 2) + "\n";
         let labels = iter::once(label).chain(iter::repeat(""));
@@ -79,7 +82,7 @@ fn usual(measurement: &Measurement) -> Vec<(&'static str, String)> {
         ("wall", measurement.phases.total.is_none().then(|| wall(measurement))),
         ("within", within(measurement)),
         ("phases", phases(measurement)),
-        ("region", region(measurement)),
+        ("marks", marks(measurement)),
         ("above", above(measurement)),
         ("CPU", cpu(measurement)),
         ("scored", scored(measurement)),
@@ -168,14 +171,20 @@ fn phase_name(phase: Phase, measurement: &Measurement) -> &'static str {
     }
 }
 
-/// What lies between the texts of `--from` and `--to`.
-fn region(measurement: &Measurement) -> Option<String> {
-    joined(
-        measurement
-            .named_spans
-            .iter()
-            .map(|span| format!("{}   {}", times(&span.times), visible(&span.bounds()))),
-    )
+/// The columns to which the names of parts are filled up.
+const NAMES: usize = 24;
+
+/// The parts that have a name, a line each.
+fn marks(measurement: &Measurement) -> Option<String> {
+    let titles: Vec<String> = measurement.marks.iter().map(|span| visible(&span.title())).collect();
+    let width = titles.iter().map(|title| columns(title)).max().unwrap_or(0).min(NAMES);
+    let line = |(span, title): (&NamedSpan, &String)| {
+        let against = span.relative.as_ref().map(|r| format!("   {}", verdict(&r.ratio, r.verdict)));
+        let gap = " ".repeat(width.saturating_sub(columns(title)));
+        format!("{title}{gap}   {}{}", times(&span.times), against.unwrap_or_default())
+    };
+    let lines: Vec<String> = measurement.marks.iter().zip(&titles).map(line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn above(measurement: &Measurement) -> Option<String> {
@@ -318,7 +327,7 @@ fn summary(document: &Document, terminal: &Terminal) -> String {
     let shown = |(m, relative): &(&Measurement, &Relative)| {
         let is_titled = relative.of == titled;
         let other = if is_titled { String::new() } else { format!(", {}", plural(relative.of)) };
-        format!("`{}`: {}{other}", name_among(m, &all), verdict(relative))
+        format!("`{}`: {}{other}", name_among(m, &all), verdict(&relative.ratio, relative.verdict))
     };
     let mut lines: Vec<String> = compared.iter().map(shown).collect();
     if let Some((_, first)) = compared.first() {
@@ -353,8 +362,7 @@ fn plural(metric: Metric) -> &'static str {
     }
 }
 
-fn verdict(relative: &Relative) -> String {
-    let r = &relative.ratio;
+fn verdict(r: &Ratio, verdict: Verdict) -> String {
     let range = match r.pairs {
         1 => format!("{} ×, 1 pair", fine_ratio(r.ratio)),
         pairs => format!(
@@ -364,7 +372,7 @@ fn verdict(relative: &Relative) -> String {
             fine_ratio(r.high)
         ),
     };
-    let verdict = match relative.verdict {
+    let verdict = match verdict {
         Verdict::CantTell if r.pairs < crate::stats::comparing::MIN_PAIRS => {
             "can't tell: too few runs".to_owned()
         }

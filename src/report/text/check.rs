@@ -1,7 +1,7 @@
 //! Budgets and whether they were met, for a terminal.
 
 use super::terminal::{Terminal, columns, truncated_paths};
-use crate::document::check::{BudgetOutcome, BudgetUnit, CheckDocument, CheckedProgram, JudgedBudget};
+use crate::document::check::{BudgetOutcome, BudgetUnit, CheckDocument, CheckedProgram, JudgedBudget, MARKS};
 use crate::document::compare::ComparedFact;
 use crate::document::diff::DiffChange;
 use crate::output::visible;
@@ -146,7 +146,11 @@ pub(crate) fn cells(judged: &JudgedBudget, partial: bool) -> [String; 5] {
         BudgetUnit::Count => judged.budget.to_string(), // a float cannot represent every number
         _ => shown(judged.budget as f64),
     };
-    [judged.what.replace('_', " "), budget, measured, margin, outcome.to_owned()]
+    let what = match judged.what.strip_prefix(MARKS) {
+        Some(mark) => format!("mark {}", visible(mark)),
+        None => judged.what.replace('_', " "),
+    };
+    [what, budget, measured, margin, outcome.to_owned()]
 }
 
 /// `2.16 MiB (2.15 to 2.21)`, with the unit once if it is the same.

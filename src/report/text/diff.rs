@@ -145,6 +145,7 @@ fn changes(difference: &Difference, least: f64, terminal: &Terminal) -> Vec<Stri
     let steps: Vec<Change> = steps.cloned().collect();
 
     let all = vec![
+        section("Marks", &difference.marks, terminal),
         section("Loads that came or went, by the runtimes' own reports", &loads, terminal),
         section("Steps of the main thread that came or went", &steps, terminal),
         section("Files that came, went or are used differently", &structural(&difference.files), terminal),
@@ -300,7 +301,7 @@ fn section(title: &str, changes: &[Change], terminal: &Terminal) -> String {
         };
         let count = |amount: Option<Amount>| amount.map_or(0.0, |a| a.count);
         let counts = format!("{:.0} → {:.0}", count(change.before), count(change.after));
-        let name = truncated_paths(&change.name, width);
+        let name = truncated_paths(&visible(&change.name), width);
         let line = format!("{sign} {:>10}{counts:>14}  {name}", signed(change.difference()));
         let _ = writeln!(text, "{}", terminal.paint(Style::new().fg_color(Some(Color::Ansi(colour))), &line));
     }

@@ -109,7 +109,8 @@ fn table(
     terminal: &Terminal,
     narrowest: usize,
 ) -> Option<String> {
-    let mut headings: Vec<String> = columns.iter().map(|column| column.heading.to_owned()).collect();
+    let mut headings: Vec<String> =
+        columns.iter().map(|column| column.heading.clone().into_owned()).collect();
     headings.extend(below.map(str::to_owned));
     let cells: Vec<Vec<String>> = rows
         .iter()

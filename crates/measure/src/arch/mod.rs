@@ -13,7 +13,7 @@ mod syscalls;
 
 pub use self::syscalls::{
     Argument, Buffer, CallFacts, CallRole, Does, FileCall, Layout, PathPositions, Structure, Use, Values,
-    Wait, buffers, call_roles, file_calls, path_arguments, structures,
+    Wait, buffers, call_roles, file_calls, lookups, path_arguments, structures,
 };
 pub use call_names::{compat_number, native_number};
 pub use call_table::CallTable;

@@ -8,6 +8,7 @@ use crate::tracer::{Event, EventKind, Recording};
 use crate::units::Nanos;
 use std::collections::HashSet;
 
+pub mod marks;
 mod phase;
 pub mod region;
 

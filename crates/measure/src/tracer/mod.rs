@@ -53,6 +53,8 @@ pub struct RunOptions {
     pub until: Option<Until>,
     /// Texts whose places in the output are wanted: each is looked for after the one before.
     pub texts: Vec<Arc<[u8]>>,
+    /// Look for marks where that costs something: where only the phases are observed.
+    pub marks: bool,
 }
 
 impl RunOptions {

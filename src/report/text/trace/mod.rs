@@ -41,6 +41,7 @@ pub fn full_first_part(summary: &Summary, command: &str, terminal: &Terminal) ->
         headline(summary, command, terminal),
         phase_bar(summary, terminal),
         path::path(summary, terminal),
+        marks(summary, terminal),
         attribution(summary, terminal),
     ])
 }
@@ -77,7 +78,10 @@ fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
     };
 
     let total = display_nanos(summary.total.middle);
-    let line = format!("{total} from execve to exit ({runs}); {}.", first_byte(summary));
+    let line = match &summary.within {
+        Some(name) => format!("{total} in `{}` ({runs}).", visible(name)),
+        None => format!("{total} from execve to exit ({runs}); {}.", first_byte(summary)),
+    };
     let observing = cost_of_observing(summary, terminal);
     format!("{}{}\n{observing}", name_line(command, terminal), terminal.wrap(&line, 0))
 }
@@ -131,8 +135,10 @@ fn first_byte(summary: &Summary) -> String {
 /// One bar over the whole width, and its legend.
 fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
     let phases = summary.phases.iter();
+    let present = phases.filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.middle)));
+    // a part of the run may lie outside of some phases
     let present: Vec<(Phase, f64)> =
-        phases.filter_map(|(phase, spread)| Some((phase, spread.as_ref()?.middle))).collect();
+        present.filter(|(_, ns)| summary.within.is_none() || *ns > 0.0).collect();
     let total: f64 = present.iter().map(|(_, ns)| ns).sum();
     let (mut bar, mut legend, mut used) = (String::new(), Vec::new(), 0);
 
@@ -152,6 +158,26 @@ fn phase_bar(summary: &Summary, terminal: &Terminal) -> String {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to a terminal's width
 fn cells(part: f64, width: usize) -> usize {
     (part.clamp(0.0, 1.0) * width as f64).round() as usize
+}
+
+/// A line for each part that has a name: its median, what it is between, and how far its times differ.
+fn marks(summary: &Summary, terminal: &Terminal) -> String {
+    if summary.marks.is_empty() {
+        return String::new();
+    }
+    let width = terminal.width.saturating_sub(20).max(20);
+    let mut text = terminal.bold(&format!("{}{:>10}{:>10}", fitted("Marks", width), "time", "varies")) + "\n";
+    for span in &summary.marks {
+        let times = &span.times;
+        let varies = if times.samples.len() > 1 {
+            format!("± {}", display_nanos((times.high - times.low) / 2.0))
+        } else {
+            String::new()
+        };
+        let name = fitted(&visible(&span.title()), width);
+        let _ = writeln!(text, "{name}{:>10}{varies:>10}", display_nanos(times.median));
+    }
+    text
 }
 
 fn attribution(summary: &Summary, terminal: &Terminal) -> String {

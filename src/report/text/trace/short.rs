@@ -5,6 +5,7 @@ use crate::analysis::Summary;
 use crate::analysis::attribution::WorkKind;
 use crate::analysis::notes::{FindingText, TraceNotes};
 use crate::analysis::summary::CommonShare;
+use crate::document::named_span::NamedSpan;
 use crate::output::visible;
 use crate::report::text::clipping::{ListedText, clipped, listed};
 use crate::report::text::sparkline::{MIN_SAMPLES, sparkline};
@@ -13,9 +14,10 @@ use crate::report::words::{count_of, runs};
 use firstbyte_measure::units::display_nanos;
 use std::fmt::Write;
 
-/// On a terminal of 24 lines: the maximum numbers of lines of the path, of costs, of findings, and of warnings. A higher
+/// On a terminal of 24 lines: the maximum numbers of lines of the path, of marks, of costs, of findings, and of warnings. A higher
 /// terminal shows more.
 const PATH: usize = 2;
+const MARKS: usize = 2;
 const COSTS: usize = 5;
 /// A terminal of fewer columns needs the lines of some costs for texts that wrap.
 const COSTS_IF_NARROW: usize = 3;
@@ -32,6 +34,7 @@ pub fn first_part(summary: &Summary, command: &str, terminal: &Terminal) -> Stri
     text += &several_runs(summary);
     text += &phase_bar(summary, terminal);
     text += &critical_path(summary, terminal);
+    text += &marks(summary, terminal);
     text + "\n" + &costs(summary, terminal)
 }
 
@@ -106,7 +109,10 @@ fn extra(terminal: &Terminal) -> usize {
 
 fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
     let total = display_nanos(summary.total.middle);
-    let line = format!("{total} from execve to exit; {}.", first_byte(summary));
+    let line = match &summary.within {
+        Some(name) => format!("{total} in `{}`.", visible(name)),
+        None => format!("{total} from execve to exit; {}.", first_byte(summary)),
+    };
     let observing = cost_of_observing(summary, terminal);
     format!("{}{}\n{observing}", name_line(command, terminal), terminal.wrap(&line, 0))
 }
@@ -129,6 +135,16 @@ fn critical_path(summary: &Summary, terminal: &Terminal) -> String {
         return String::new();
     }
     clipped(&format!("Critical path: {}", parts.join(", ")), 2, PATH + extra(terminal) / 4, terminal)
+}
+
+/// The parts that have a name, with their medians.
+fn marks(summary: &Summary, terminal: &Terminal) -> String {
+    if summary.marks.is_empty() {
+        return String::new();
+    }
+    let part = |span: &NamedSpan| format!("{} {}", visible(&span.title()), display_nanos(span.times.median));
+    let parts: Vec<String> = summary.marks.iter().map(part).collect();
+    clipped(&format!("Marks: {}", parts.join(", ")), 2, MARKS + extra(terminal) / 4, terminal)
 }
 
 /// The parts of the path that take longest, whatever their kind.

@@ -175,6 +175,10 @@ impl CallFacts {
         }
     }
 
+    fn lookup(&self) -> Option<u8> {
+        matches!(self.does, Does::Opens | Does::Asks).then(|| self.position(Argument::Path)).flatten()
+    }
+
     fn paths(&self) -> Option<PathPositions> {
         let is_path = |argument: &(u8, Argument)| argument.1 == Argument::Path;
         let mut paths = (0..).zip(self.arguments(Abi::Native)).filter(is_path).map(|(position, _)| position);
@@ -191,6 +195,13 @@ pub fn call_roles() -> &'static CallTable<CallRole> {
 /// The calls that the counts of a run need, by number.
 pub fn file_calls() -> &'static CallTable<FileCall> {
     static TABLE: LazyLock<CallTable<FileCall>> = LazyLock::new(|| table(CallFacts::file_call));
+    &TABLE
+}
+
+/// The calls that look up a path and do nothing else if there is no such file, by number: the position of the path among
+/// their arguments, which is 0 or 1.
+pub fn lookups() -> &'static CallTable<u8> {
+    static TABLE: LazyLock<CallTable<u8>> = LazyLock::new(|| table(CallFacts::lookup));
     &TABLE
 }
 
@@ -230,6 +241,7 @@ mod tests {
         assert!(all.iter().chain(&["access", "faccessat", "execve", "execveat"]).all(|name| looked_up(name)));
         assert!(!["readlink", "fstat", "mkdir", "unlink", "no_such_call"].iter().any(|name| looked_up(name)));
 
+        assert!(list::all().filter_map(|call| call.lookup()).all(|at| at < 2));
         let without_path = |call: &CallFacts| call.looks_up() && call.position(Argument::Path).is_none();
         assert!(list::all().all(|call| !without_path(&call)));
     }

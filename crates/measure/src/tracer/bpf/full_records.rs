@@ -136,7 +136,9 @@ pub(super) fn add(events: &mut Vec<Event>, long: &mut LongPaths, bytes: &[u8]) -
         | RecordKind::ExecExit
         | RecordKind::Fork
         | RecordKind::Exit => head.common()?,
-        RecordKind::ExecCommit | RecordKind::OutputEnter | RecordKind::OutputExit => return None,
+        RecordKind::ExecCommit | RecordKind::OutputEnter | RecordKind::OutputExit | RecordKind::Mark => {
+            return None;
+        }
     };
 
     if let EventKind::Call(call) = &kind {

@@ -292,6 +292,9 @@ struct pt_regs {
 	((compat) ? ((n) == 0 ? &(regs)->bx : (n) == 1 ? &(regs)->cx : &(regs)->dx)                          \
 		  : ((n) == 0 ? &(regs)->di : (n) == 1 ? &(regs)->si : &(regs)->dx))
 
+/* As it was at the call's entry, also when it has returned. */
+#define kept_argument_address argument_address
+
 #define saved_ip(regs) (regs)->ip
 
 /* arch/x86/include/uapi/asm/stat.h */
@@ -335,6 +338,7 @@ struct pt_regs {
 #define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
 #define task_in_compat_call(task) (READ((task)->thread_info.flags) & (1UL << TIF_32BIT))
 #define argument_address(regs_, n, compat) (&(regs_)->regs[n])
+#define kept_argument_address(regs_, n, compat) ((n) == 0 ? &(regs_)->orig_x0 : &(regs_)->regs[n])
 
 #define saved_ip(regs) (regs)->pc
 

@@ -1,10 +1,11 @@
 //! The kernel side's table of what system calls mean to us: see `run.h`.
 
 use super::shared_run::CALLS;
-use crate::arch::{Abi, CallRole, call_roles};
+use crate::arch::{Abi, CallRole, call_roles, lookups};
 
 const MEANS_EXEC: u8 = 4;
 const COMPAT_SHIFT: u8 = 4;
+const MEANS_LOOKUP: u8 = 6;
 
 /// One byte for each number: the meaning of the native call in the low half, that of the 32-bit call in the high
 /// half.
@@ -27,6 +28,17 @@ pub(super) fn table_of(is_wanted: impl Fn(CallRole) -> bool) -> [u8; CALLS] {
     table
 }
 
+/// Also the calls that look up paths, among which are marks.
+pub(super) fn with_lookups() -> [u8; CALLS] {
+    let mut table = table();
+    for (abi, shift) in [(Abi::Native, 0), (Abi::Compat, COMPAT_SHIFT)] {
+        for (number, position) in lookups().of(abi) {
+            table[number as usize] |= (MEANS_LOOKUP + position) << shift;
+        }
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::c_header::Headers;
@@ -38,6 +50,7 @@ mod tests {
         let headers = Headers::read();
         assert_eq!(headers.constant("MEANS_EXEC"), u64::from(MEANS_EXEC));
         assert_eq!(headers.constant("MEANS_COMPAT_SHIFT"), u64::from(COMPAT_SHIFT));
+        assert_eq!(headers.constant("MEANS_LOOKUP"), u64::from(MEANS_LOOKUP));
         assert_eq!(headers.constant("CALL_URING"), u64::from(IO_URING_BASE));
     }
 }

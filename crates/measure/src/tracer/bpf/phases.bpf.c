@@ -92,6 +92,33 @@ INLINE void exec_begins(struct session *s, struct task_struct *task, u64 pid_tid
 	take_off(s, (u32)pid_tid, call | CALL_EXEC, now);
 }
 
+/* "MARK" in little-endian order: the paths of marks begin with it, and then with `:`, `+` or `-`. */
+#define MARK 0x4b52414d
+
+INLINE int begins_as_mark(u64 start)
+{
+	u8 fifth = start >> 32;
+	return (u32)start == MARK && (fifth == ':' || fifth == '+' || fifth == '-');
+}
+
+/* Whether a path begins as a mark does. One that is not in memory yet may: its call will bring it there. */
+INLINE int may_be_mark(u64 path)
+{
+	u64 start = 0;
+	return bpf_probe_read_user(&start, 5, (void *)path) || begins_as_mark(start);
+}
+
+/* The address of the path that a call looks up, at its entry and at its return. */
+INLINE u64 looked_up(u64 saved_registers, u32 means, u32 compat)
+{
+	struct pt_regs *regs = (struct pt_regs *)saved_registers;
+	unsigned long path = 0;
+	const void *from = means == MEANS_LOOKUP ? kept_argument_address(regs, 0, compat)
+						 : kept_argument_address(regs, 1, compat);
+	bpf_probe_read_kernel(&path, sizeof path, from);
+	return path;
+}
+
 TWICE("raw_tp/sys_enter", sys_enter)
 {
 	u64 number = ctx->args[1];
@@ -116,6 +143,12 @@ TWICE("raw_tp/sys_enter", sys_enter)
 	}
 	if (!s->run.exec_done)
 		return 0;
+	if (unlikely(means >= MEANS_LOOKUP)) {
+		u64 now = bpf_ktime_get_ns();
+		if (may_be_mark(looked_up(ctx->args[0], means, compat)))
+			take_off(s, (u32)pid_tid, call | means << MEANS_SHIFT, now);
+		return 0;
+	}
 	u32 fd = output_descriptor(ctx->args[0], means, compat);
 	if (is_our_stdout(&s->run, file_of(task, fd)))
 		take_off(s, (u32)pid_tid, call, bpf_ktime_get_ns());
@@ -136,6 +169,22 @@ INLINE void output_returned(struct session *s, struct flight *f, u64 pid_tid, s6
 	ADD(&s->output_bytes, result);
 }
 
+INLINE void lookup_returned(struct session *s, struct flight *f, u64 pid_tid, s64 result, u64 saved_registers)
+{
+	if (result >= 0 || !is_own(&s->run))
+		return;
+	struct record_with_path r = { { f->entered, pid_tid >> 32, (u32)pid_tid, RECORD_MARK } };
+	u64 path = looked_up(saved_registers, f->call >> MEANS_SHIFT & 15, f->call & CALL_COMPAT);
+	long length = bpf_probe_read_user_str(r.path, sizeof r.path, (void *)path);
+	u64 start = 0;
+	__builtin_memcpy(&start, r.path, sizeof start);
+	if (length <= 0 || !begins_as_mark(start))
+		return;
+	r.record.code = length;
+	if (bpf_ringbuf_output(&EVENTS, &r, sizeof r, RINGBUF_NO_WAKEUP))
+		count_lost(&s->run);
+}
+
 TWICE("raw_tp/sys_exit", sys_exit)
 {
 	struct session *s = current_session();
@@ -147,6 +196,10 @@ TWICE("raw_tp/sys_exit", sys_exit)
 	if (!land(s, (u32)pid_tid, &f))
 		return 0;
 	s64 result = (s64)ctx->args[1];
+	if (unlikely(f.call >> MEANS_SHIFT & 15)) {
+		lookup_returned(s, &f, pid_tid, result, ctx->args[0]);
+		return 0;
+	}
 	if (!(f.call & CALL_EXEC)) {
 		output_returned(s, &f, pid_tid, result, now);
 		return 0;

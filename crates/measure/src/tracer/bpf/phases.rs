@@ -51,6 +51,8 @@ pub struct BpfPhases {
     object: Object,
     without_uring: Option<&'static str>,
     session: PhasesPage,
+    /// The programs look for marks.
+    marks: bool,
     ring: RingDrain,
     family: Family,
     namespace: Namespace,
@@ -112,6 +114,7 @@ impl BpfPhases {
             object,
             without_uring: None,
             session,
+            marks: false,
             ring,
             family,
             namespace,
@@ -144,6 +147,15 @@ impl BpfPhases {
             raw_tracepoint(&mut self.programs, name)?.detach(link).map_err(|cause| refused(name, cause))?;
         }
         Ok(())
+    }
+
+    /// Whether the programs look at the calls among which marks are.
+    fn look_for_marks(&mut self, wanted: bool) {
+        if wanted != self.marks {
+            self.marks = wanted;
+            let meaning = if wanted { meaning_table::with_lookups() } else { meaning_table::table() };
+            self.session.give_meaning(&meaning);
+        }
     }
 
     /// The next process that the calling thread creates is the tracee. `reopened`: also counts output that reaches the
@@ -239,6 +251,7 @@ impl Tracer for BpfPhases {
 
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
         let mut stdout = options.stdout()?;
+        self.look_for_marks(options.marks);
         self.arm(options.output.is_read());
         let ended = observed_run(launcher, &mut stdout, options.timeout);
         let childless = ended.as_ref().is_ok_and(|(_, ended)| ended.childless);

@@ -14,13 +14,24 @@ enum record_kind {
 	RECORD_OUTPUT_EXIT = 6,
 	RECORD_FORK = 7,
 	RECORD_EXIT = 8,
+	RECORD_MARK = 10,
 };
 
-/* RECORD_EXEC_COMMIT of every exec except the first: the path has `code` bytes, including the NUL. */
+/*
+ * RECORD_EXEC_COMMIT of every exec except the first, and RECORD_MARK, a lookup that failed: the path has `code` bytes,
+ * including the NUL.
+ */
 struct record_with_path {
 	struct record record;
 	char path[PATH_ROOM];
 };
+
+/*
+ * In the table `meaning`, only where marks are wanted, besides those of run.h: this + the position of the path of a call that
+ * looks it up. A flight of such a call has the meaning in its `call`, from the bit MEANS_SHIFT on.
+ */
+#define MEANS_LOOKUP 6
+#define MEANS_SHIFT 16
 
 #define FLIGHTS 32 /* slots for calls in flight; the thread id chooses the slot */
 #define LOG 88     /* records that fit the page */
@@ -28,7 +39,7 @@ struct record_with_path {
 /* A system call in flight, whose return matters. */
 struct flight {
 	u32 tid;  /* 0: free */
-	u32 call; /* number, with CALL_COMPAT and CALL_EXEC */
+	u32 call; /* number, with CALL_COMPAT, and CALL_EXEC or the meaning of a lookup */
 	u64 entered;
 };
 

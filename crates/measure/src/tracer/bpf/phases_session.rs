@@ -1,7 +1,8 @@
 //! `phases_session.h` in Rust: what the kernel side of the phases mode shares with us. The tests compare the two files.
 
 use super::record::{Head, Record, RecordKind, syscall};
-use super::shared_run::{CALL_COMPAT, CALLS, Mapped, Run};
+use super::shared_run::{CALL_COMPAT, CALLS, Mapped, PATH_ROOM, Run};
+use crate::tracer::event::Content;
 use crate::tracer::{Event, EventKind};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
@@ -43,12 +44,17 @@ pub(super) struct PhasesPage {
 }
 
 impl PhasesPage {
-    /// Maps the memory of the one-element array map behind `map`, and fills in the roles of system calls.
+    /// Maps the memory of the one-element array map behind `map`, and fills in the meanings of system calls.
     pub(super) fn map(map: BorrowedFd<'_>, meaning: &[u8; CALLS]) -> std::io::Result<PhasesPage> {
-        let page = Mapped::<Page>::of(map)?;
-        // SAFETY: the value is a `Page`; no program that reads it is attached yet.
-        unsafe { (&raw mut (*page.as_ptr()).meaning).write_volatile(*meaning) };
-        Ok(PhasesPage { page })
+        let page = PhasesPage { page: Mapped::<Page>::of(map)? };
+        page.give_meaning(meaning);
+        Ok(page)
+    }
+
+    /// Replaces the meanings of system calls. Called when no run is made.
+    pub(super) fn give_meaning(&self, meaning: &[u8; CALLS]) {
+        // SAFETY: the value is a `Page`; the programs that read it change nothing of it, and return while there is no run.
+        unsafe { (&raw mut (*self.page.as_ptr()).meaning).write_volatile(*meaning) };
     }
 
     /// The state that the kernel side has left.
@@ -85,6 +91,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
     let call = syscall(head.code, !CALL_COMPAT);
     let kind = match head.kind {
         RecordKind::ExecCommit => EventKind::ExecCommit { path: path(bytes.get(RECORD..)?, head.code) },
+        RecordKind::Mark => EventKind::Mark(mark(bytes.get(RECORD..)?, head.code)),
         RecordKind::OutputEnter => EventKind::OutputEnter { call },
         RecordKind::OutputExit => EventKind::OutputExit { call, result: head.value },
         _ => head.common()?,
@@ -94,8 +101,16 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Event> {
 
 /// The path in an exec's record. It is empty for the first exec, whose path we know.
 fn path(room: &[u8], length: u32) -> String {
-    let length = (length as usize).saturating_sub(1).min(room.len());
-    String::from_utf8_lossy(&room[..length]).into_owned()
+    String::from_utf8_lossy(without_nul(room, length)).into_owned()
+}
+
+/// The path in a mark's record. One that fills its room may go on.
+fn mark(room: &[u8], length: u32) -> Content {
+    Content::path(without_nul(room, length).to_vec(), (length as usize) < PATH_ROOM)
+}
+
+fn without_nul(room: &[u8], length: u32) -> &[u8] {
+    &room[..(length as usize).saturating_sub(1).min(room.len())]
 }
 
 #[cfg(test)]

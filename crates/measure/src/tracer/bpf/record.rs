@@ -45,6 +45,8 @@ pub(super) enum RecordKind {
     Exit = 8,
     /// Full mode: the parent of a dead process has its SIGCHLD.
     ParentTold = 9,
+    /// Phases mode: a lookup failed whose path, which follows, begins as a mark does.
+    Mark = 10,
     /// Full mode: a system call without paths.
     Syscall = 16,
     /// Full mode: a system call with one path.
@@ -79,7 +81,7 @@ pub(super) enum RecordKind {
 
 impl RecordKind {
     /// Every kind.
-    pub(super) const ALL: [RecordKind; 24] = [
+    pub(super) const ALL: [RecordKind; 25] = [
         RecordKind::ExecEnter,
         RecordKind::ExecPrepare,
         RecordKind::ExecCommit,
@@ -89,6 +91,7 @@ impl RecordKind {
         RecordKind::Fork,
         RecordKind::Exit,
         RecordKind::ParentTold,
+        RecordKind::Mark,
         RecordKind::Syscall,
         RecordKind::SyscallPath,
         RecordKind::SyscallPaths,
@@ -135,7 +138,9 @@ impl RecordKind {
             RecordKind::LargeStructure => size_of::<LargeStructureRecord>(),
             RecordKind::Content => size_of::<ContentRecord>(),
             RecordKind::LargeContent => size_of::<LargeContentRecord>(),
-            RecordKind::ExecCommit | RecordKind::OutputEnter | RecordKind::OutputExit => return None,
+            RecordKind::ExecCommit | RecordKind::OutputEnter | RecordKind::OutputExit | RecordKind::Mark => {
+                return None;
+            }
         })
     }
 }

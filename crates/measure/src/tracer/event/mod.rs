@@ -2,10 +2,12 @@
 
 mod content;
 mod full;
+mod mark;
 
 pub use content::{Content, WantedContents};
 pub(super) use full::auxiliary_vector;
 pub use full::{Call, Fault, Image, OffCpu};
+pub use mark::{MarkKind, MarkPath};
 
 use crate::arch::Syscall;
 use crate::launch::until::Sign;
@@ -65,6 +67,9 @@ pub enum EventKind {
         /// Bytes that they wrote.
         bytes: u64,
     },
+    /// A call failed that looks up this path, which begins as a mark does ([`crate::timeline::marks`]). The event's instant is
+    /// the call's entry. In full mode it is a [`Call`].
+    Mark(Content),
     /// Only with ptrace: a thread set up an `io_uring`. Writes through it are not seen.
     Ring,
     /// The event's thread created a thread or a process.

@@ -1,10 +1,11 @@
-//! The seccomp filters that stop the tracee only at execs and output calls, or only at execs (`seccomp(2)`).
+//! The seccomp filters that stop the tracee only at execs and output calls, or only at execs (`seccomp(2)`). They cannot read
+//! the paths by which marks are told from other lookups, so where marks are wanted every lookup stops.
 //!
 //! It checks the architecture first, because the same number means different calls in the two tables. It allows all
 //! other calls, so there the tracee runs at full speed.
 
 use crate::arch::audit::{self, with_x32};
-use crate::arch::{Abi, CallRole, IO_URING_SETUP, call_roles};
+use crate::arch::{Abi, CallRole, IO_URING_SETUP, call_roles, lookups};
 use libc::sock_filter;
 
 /// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K` and `BPF_RET | BPF_K` of `linux/bpf_common.h`.
@@ -19,7 +20,16 @@ const ARCHITECTURE: u32 = 4;
 /// A filter that stops at the calls in [`call_roles`], in every table of this machine, and where an `io_uring` is set
 /// up.
 pub(super) fn program() -> Vec<sock_filter> {
-    stopping_at(|abi| call_roles().of(abi).map(|(number, _)| number).chain([IO_URING_SETUP]).collect())
+    stopping_at(bounds)
+}
+
+/// The same, and the calls that look up paths, among which are marks.
+pub(super) fn with_lookups() -> Vec<sock_filter> {
+    stopping_at(|abi| bounds(abi).into_iter().chain(lookups().of(abi).map(|(number, _)| number)).collect())
+}
+
+fn bounds(abi: Abi) -> Vec<u32> {
+    call_roles().of(abi).map(|(number, _)| number).chain([IO_URING_SETUP]).collect()
 }
 
 /// A filter that stops only at execs.
@@ -91,6 +101,18 @@ mod tests {
             let is_exec = call_roles().get(Syscall { abi: Abi::Native, number }) == Some(CallRole::Exec);
             let stops = answer_of(&execs(), audit::NATIVE, number) == libc::SECCOMP_RET_TRACE;
             assert_eq!(stops, is_exec, "{number}");
+        }
+    }
+
+    #[test]
+    fn lookups_stop_only_where_marks_are_wanted() {
+        let number = crate::arch::native_number("newfstatat").unwrap_or_else(|| {
+            crate::arch::native_number("fstatat").expect("every table has one of the two")
+        });
+        assert_eq!(answer(audit::NATIVE, number), libc::SECCOMP_RET_ALLOW);
+        assert_eq!(answer_of(&with_lookups(), audit::NATIVE, number), libc::SECCOMP_RET_TRACE);
+        for (number, _) in call_roles().of(Abi::Native) {
+            assert_eq!(answer_of(&with_lookups(), audit::NATIVE, number), libc::SECCOMP_RET_TRACE);
         }
     }
 

@@ -30,8 +30,8 @@ use std::io;
 /// How much of a run is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// The events that bound the phases.
-    Phases,
+    /// The events that bound the phases, and marks if they are wanted.
+    Phases { marks: bool },
     /// Every system call, to count them.
     Counts,
     /// The same, and the files that the run uses.
@@ -101,7 +101,7 @@ impl<'r> Follower<'r> {
         Follower {
             root: root.0,
             tree,
-            phases: PhaseEvents::new(stdout),
+            phases: PhaseEvents::new(stdout, extent == Extent::Phases { marks: true }),
             tally: counts.then(|| Tally::new(root.0)),
             full: match extent {
                 Extent::Full(contents) => Some(FullEvents::new(contents)),

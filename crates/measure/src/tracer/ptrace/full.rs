@@ -217,7 +217,7 @@ fn memory(tracee: TracedThread, from: u64, room: usize) -> Vec<u8> {
 }
 
 /// The path at an address, as far as it can be read.
-fn path(tracee: TracedThread, address: u64) -> Content {
+pub(super) fn path(tracee: TracedThread, address: u64) -> Content {
     let mut room = [0; PATH_ROOM];
     let usual = tracee.read_memory(address, &mut room[..USUAL_ROOM]);
     let read = if room[..usual].contains(&0) { usual } else { tracee.read_memory(address, &mut room) };

@@ -16,6 +16,7 @@ pub(super) fn is_enough(launcher: &Launcher, options: &RunOptions) -> bool {
         && options.output == OutputKind::Pipe
         && options.until.is_none()
         && options.texts.is_empty()
+        && !options.marks
 }
 
 /// Whether a run that was followed had one process, one thread and one exec, and could print only by system calls.

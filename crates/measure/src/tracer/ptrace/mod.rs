@@ -86,12 +86,14 @@ pub use watcher::PtraceWatch;
 #[derive(Debug)]
 pub struct PtracePhases {
     filter: Vec<libc::sock_filter>,
+    /// The same for runs whose marks are wanted.
+    with_lookups: Vec<libc::sock_filter>,
 }
 
 impl PtracePhases {
     /// A tracer that attaches nothing before its first run.
     pub fn new() -> PtracePhases {
-        PtracePhases { filter: filter::program() }
+        PtracePhases { filter: filter::program(), with_lookups: filter::with_lookups() }
     }
 }
 
@@ -110,7 +112,9 @@ impl Tracer for PtracePhases {
         if light::is_enough(launcher, options) {
             return light::run(launcher, options);
         }
-        let observed = observe(launcher, options, Extent::Phases, Some(&self.filter), None)?;
+        let marks = options.marks;
+        let filter = if marks { &self.with_lookups } else { &self.filter };
+        let observed = observe(launcher, options, Extent::Phases { marks }, Some(filter), None)?;
         launcher.learn_whether_alone(light::was_alone(&observed.recording));
         Ok(observed.recording)
     }
@@ -246,7 +250,7 @@ fn trace<'r>(
     rescue.is_for_this_thread();
     let root = met(&mut meeting)?;
     let stdout = OurStdout::of(root, kind);
-    if !matches!(extent, Extent::Phases | Extent::Samples) {
+    if !matches!(extent, Extent::Phases { .. } | Extent::Samples) {
         root.interrupt(); // only a tracee that is resumed in this way stops at its system calls
     }
 

@@ -3,11 +3,13 @@
 //! The entry of a call is stamped just before the tracee may enter it, its return as soon as we learn of it. So our
 //! own work at a stop is outside the call.
 
+use super::full::path;
 use super::our_stdout::OurStdout;
 use super::task_tree::Task;
-use super::tracee::EnteredCall;
-use crate::arch::{CallRole, IO_URING_SETUP, Syscall, call_roles};
+use super::tracee::{EnteredCall, TracedThread};
+use crate::arch::{CallRole, IO_URING_SETUP, Syscall, call_roles, lookups};
 use crate::clock;
+use crate::tracer::event::{Content, MarkPath};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
@@ -24,6 +26,8 @@ pub(super) struct PhaseEvents {
     output: Written,
     /// The events are wanted.
     is_kept: bool,
+    /// Marks are wanted.
+    marks: bool,
 }
 
 /// A call in progress whose return matters.
@@ -31,7 +35,18 @@ pub(super) struct PhaseEvents {
 struct Flight {
     entered: Nanos,
     call: Syscall,
-    exec: Option<String>,
+    does: Does,
+}
+
+/// What the call in progress does.
+#[derive(Clone, Debug)]
+enum Does {
+    /// It executes this file.
+    Executes(String),
+    /// It looks up this path, which begins as a mark does.
+    Marks(Content),
+    Writes,
+    SetsUpRing,
 }
 
 /// The successful writes of output.
@@ -44,26 +59,30 @@ struct Written {
 
 impl PhaseEvents {
     /// For a run with this stdout.
-    pub(super) fn new(stdout: OurStdout) -> PhaseEvents {
+    pub(super) fn new(stdout: OurStdout, marks: bool) -> PhaseEvents {
         let (flights, output) = (HashMap::new(), Written::default());
-        PhaseEvents { stdout, events: Vec::new(), flights, executed: false, output, is_kept: true }
+        PhaseEvents { stdout, events: Vec::new(), flights, executed: false, output, is_kept: true, marks }
     }
 
     /// Only follows which calls are in progress.
     pub(super) fn unkept() -> PhaseEvents {
-        PhaseEvents { is_kept: false, ..PhaseEvents::new(OurStdout::Unknown) }
+        PhaseEvents { is_kept: false, ..PhaseEvents::new(OurStdout::Unknown, false) }
     }
 
     /// A thread is at the entry of a call. Returns whether its return matters. `path` gives the path of an exec.
     pub(super) fn entered(&mut self, task: Task, entry: &EnteredCall, path: impl FnOnce() -> String) -> bool {
-        let exec = match call_roles().get(entry.call) {
-            Some(CallRole::Exec) => Some(path()),
-            Some(CallRole::Output(argument)) if self.is_output(task, entry, argument) => None,
-            None if entry.call.number == IO_URING_SETUP => None,
-            _ => return false,
+        let does = match call_roles().get(entry.call) {
+            Some(CallRole::Exec) => Does::Executes(path()),
+            Some(CallRole::Output(argument)) if self.is_output(task, entry, argument) => Does::Writes,
+            None if entry.call.number == IO_URING_SETUP => Does::SetsUpRing,
+            None => match self.mark(task, entry) {
+                Some(path) => Does::Marks(path),
+                None => return false,
+            },
+            Some(_) => return false,
         };
-        let is_exec = exec.is_some();
-        let flight = Flight { entered: clock::now(), call: entry.call, exec };
+        let is_exec = matches!(does, Does::Executes(_));
+        let flight = Flight { entered: clock::now(), call: entry.call, does };
         if is_exec {
             self.push(flight.entered, task, EventKind::ExecEnter);
         }
@@ -71,23 +90,30 @@ impl PhaseEvents {
         true
     }
 
+    /// The path that a call looks up, if marks are wanted and it begins as one does.
+    fn mark(&self, task: Task, entry: &EnteredCall) -> Option<Content> {
+        let position = lookups().get(entry.call).filter(|_| self.marks && self.executed)?;
+        let path = path(TracedThread(task.thread), entry.arguments[usize::from(position)]);
+        MarkPath::of(&path.bytes).is_some().then_some(path)
+    }
+
     fn is_output(&self, task: Task, entry: &EnteredCall, argument: u8) -> bool {
         let descriptor = entry.arguments[usize::from(argument)];
-        self.executed && self.stdout.is_reached_by(super::tracee::TracedThread(task.thread), descriptor)
+        self.executed && self.stdout.is_reached_by(TracedThread(task.thread), descriptor)
     }
 
     /// A thread has returned from a call.
     pub(super) fn returned(&mut self, at: Nanos, task: Task, result: i64) {
         let Some(flight) = self.flights.remove(&task.thread) else { return };
-        if flight.call.number == IO_URING_SETUP {
-            if result >= 0 {
-                self.push(at, task, EventKind::Ring);
+        match flight.does {
+            Does::SetsUpRing if result >= 0 => self.push(at, task, EventKind::Ring),
+            Does::Executes(_) => {
+                self.executed |= result == 0;
+                self.push(at, task, EventKind::ExecExit { result });
             }
-        } else if flight.exec.is_some() {
-            self.executed |= result == 0;
-            self.push(at, task, EventKind::ExecExit { result });
-        } else if result > 0 {
-            self.wrote(at, task, &flight, result);
+            Does::Marks(path) if result < 0 => self.push(flight.entered, task, EventKind::Mark(path)),
+            Does::Writes if result > 0 => self.wrote(at, task, &flight, result),
+            Does::SetsUpRing | Does::Marks(_) | Does::Writes => {}
         }
     }
 
@@ -105,7 +131,10 @@ impl PhaseEvents {
     /// An exec has succeeded; `former` is the id of the thread that called it.
     pub(super) fn committed(&mut self, at: Nanos, task: Task, former: i32) {
         let flight = self.flights.remove(&former);
-        let path = flight.as_ref().and_then(|flight| flight.exec.clone()).unwrap_or_default();
+        let path = match flight.as_ref().map(|flight| &flight.does) {
+            Some(Does::Executes(path)) => path.clone(),
+            _ => String::new(),
+        };
         self.push(at, task, EventKind::ExecCommit { path });
         if let Some(flight) = flight {
             self.flights.insert(task.thread, flight);

@@ -113,7 +113,8 @@ fn trace(mut meeting: File, listeners: Listeners, rescue: &Rescue) -> Result<(),
     let command = met(&mut meeting)?;
     let events = WatchEvents::new(command.0, listeners);
     let standstill = Standstill::default();
-    let follower = Follower::new(command, OurStdout::Unknown, Extent::Phases, &standstill, rescue);
+    let follower =
+        Follower::new(command, OurStdout::Unknown, Extent::Phases { marks: false }, &standstill, rescue);
     let _ = meeting.write_all(&[1]); // if the child has died meanwhile, the wait reports it
     drop(meeting);
     follower.watching(events).follow().map(|_| ()).map_err(Untraced::Lost)

@@ -24,4 +24,5 @@ pub mod report;
 pub mod stats;
 pub mod throughput;
 pub mod tracing;
+pub mod tune;
 pub mod watch;

@@ -29,12 +29,22 @@ pub struct TraceNotes {
 }
 
 /// A finding in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FindingText {
     /// `1.`, or a dash for a part of the finding before it.
     pub mark: String,
     /// A paragraph.
     pub text: String,
+    /// The command that tries what removes the cause; `None`: no such way is known.
+    pub tune: Option<String>,
+}
+
+impl FindingText {
+    /// The paragraph behind its mark.
+    pub fn shown(&self) -> String {
+        let tune = self.tune.as_ref().map_or(String::new(), |tune| format!(" Try it: {tune}"));
+        format!("{} {}{tune}", self.mark, self.text)
+    }
 }
 
 impl TraceNotes {
@@ -115,7 +125,7 @@ pub fn sentences(analysis: &TraceAnalysis) -> Vec<FindingText> {
     let in_words = |finding: &Finding| {
         number += usize::from(finding.within.is_none());
         let mark = if finding.within.is_some() { "   -".to_owned() } else { format!("{number}.") };
-        FindingText { mark, text: finding.sentence(total) }
+        FindingText { mark, text: finding.sentence(total), tune: None }
     };
     analysis.findings().iter().map(in_words).collect()
 }

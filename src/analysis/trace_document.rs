@@ -74,13 +74,19 @@ impl Invocation {
             watched: None,
             until: observed.until.as_ref().map(ended_by),
             cold: observed.cold.clone(),
-            findings: analysis.findings().iter().map(|found| finding(found, analysis)).collect(),
+            findings: findings(analysis, notes),
             warnings: notes.warnings.clone(),
         }
     }
 }
 
-fn finding(finding: &Finding, analysis: &TraceAnalysis) -> TraceFinding {
+/// The findings, each with the command of its text.
+fn findings(analysis: &TraceAnalysis, notes: &TraceNotes) -> Vec<TraceFinding> {
+    let commands = notes.findings.iter().map(|text| text.tune.clone()).chain(std::iter::repeat(None));
+    analysis.findings().iter().zip(commands).map(|(found, tune)| finding(found, analysis, tune)).collect()
+}
+
+fn finding(finding: &Finding, analysis: &TraceAnalysis, tune: Option<String>) -> TraceFinding {
     TraceFinding {
         costs_ns: finding.cost.0,
         saves_ns: finding.saves.map(|saves| saves.0),
@@ -88,6 +94,7 @@ fn finding(finding: &Finding, analysis: &TraceAnalysis) -> TraceFinding {
         within: finding.within,
         rule: finding.rule.to_owned(),
         text: finding.sentence(analysis.summary.explained_total()),
+        tune,
     }
 }
 

@@ -10,6 +10,7 @@
 //! | [`hooks`], [`hook`] | commands before and after all runs, and the user's shell commands |
 //! | [`cold_runs`] | makes the page cache cold |
 //! | `residence` | which of a program's files are in memory before a run |
+//! | [`captured`] | one untraced run with all that it wrote to stderr |
 //! | [`validity`], [`Accepted`] | whether a run counts, and how it may end |
 //! | [`sample`] | samples and series |
 //! | [`counting`] | runs apart from the timed ones that count system calls, page faults and instructions |
@@ -23,6 +24,7 @@
 pub mod accepted;
 pub mod adaptive;
 pub mod campaign;
+pub mod captured;
 pub mod cold_runs;
 pub mod counting;
 mod error;

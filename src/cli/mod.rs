@@ -30,6 +30,7 @@ pub mod showdown;
 pub mod style;
 pub mod throughput;
 pub mod trace;
+pub mod tune;
 mod values;
 pub mod watch;
 
@@ -121,6 +122,7 @@ pub enum CliCommand {
     Compare(compare::Args),
     Diff(Box<diff::Args>),
     Bisect(Box<bisect::Args>),
+    Tune(Box<tune::Args>),
     Watch(Box<watch::Args>),
     Report(report::Args),
     Doctor(doctor::Args),

@@ -53,6 +53,7 @@ fn traced(plan: &Plan) -> ProcessorRuns {
 fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandError> {
     let command = Command::in_directory(&benchmark.words, benchmark.directory.as_deref());
     let mut command = command.map_err(CommandError::program)?;
+    benchmark.removed.iter().for_each(|name| command.remove_variable(name));
     for (name, value) in &benchmark.variables {
         command.set_variable(name, value.as_ref()).map_err(CommandError::usage)?;
     }
@@ -65,12 +66,14 @@ fn entry(plan: &Plan, benchmark: &Benchmark) -> Result<ExperimentEntry, CommandE
         wants_iteration: benchmark.words.iter().any(|word| word.contains(ITERATION)),
     };
 
+    let mut tracee = RunPlan { output: benchmark.output.clone(), ..plan.each_run.clone() }.tracee(command)?;
+    tracee.options.expected.clone_from(&benchmark.expected);
     Ok(ExperimentEntry {
         series: Series {
             file_size: std::fs::metadata(&program).ok().map(|file| Bytes(file.len())),
             ..series(plan, benchmark)
         },
-        tracee: RunPlan { output: benchmark.output.clone(), ..plan.each_run.clone() }.tracee(command)?,
+        tracee,
         hooks,
         reread: Some(program),
     })

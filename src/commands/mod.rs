@@ -25,6 +25,8 @@ pub mod report;
 pub mod showdown;
 pub mod throughput;
 pub mod trace;
+pub mod tune;
+mod tune_preparation;
 pub mod watch;
 
 pub use outcome::{CommandError, Exit};
@@ -53,6 +55,7 @@ pub fn run(cli: Cli) -> Result<Exit, CommandError> {
         CliCommand::Compare(args) => compare::run(&args.plan()),
         CliCommand::Diff(args) => diff::run(&args.plan().map_err(CommandError::usage)?),
         CliCommand::Bisect(args) => bisect::run(&args.plan().map_err(CommandError::usage)?),
+        CliCommand::Tune(args) => tune::run(&args.plan().map_err(CommandError::usage)?),
         CliCommand::Report(args) => report::run(&args.plan()),
         CliCommand::Doctor(args) => doctor::run(&args),
         CliCommand::Throughput(args) => throughput::run(args.plan()),

@@ -12,6 +12,7 @@ use crate::output::Target;
 use crate::report::formats::{Exported, ExportedTrace, Format};
 use crate::report::text::trace as trace_text;
 use crate::tracing::{Replayed, TraceError, TracePlan, Tracing, replayed};
+use crate::tune::{Start, catalogue, remedies};
 use firstbyte_measure::launch::Command;
 use std::ffi::OsString;
 use std::path::Path;
@@ -58,9 +59,20 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
     let mut tracing = Tracing::begin(&plan.runs, &mut bars)?;
     let analysis = tracing.trace(&command, |analysis| show_first(plan, analysis, &name))?;
 
-    let notes = TraceNotes::of(&analysis, name);
+    let mut notes = TraceNotes::of(&analysis, name);
+    suggest(&mut notes, words, &analysis);
     deliver(plan, &analysis, &notes)?;
     Ok(exit(&analysis))
+}
+
+/// Ends each finding with the command that tries what removes its cause, where the catalogue of `tune` has that.
+fn suggest(notes: &mut TraceNotes, words: &[OsString], analysis: &TraceAnalysis) {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let Ok(catalogue) = catalogue::load(&[]) else { return };
+    let names = remedies(&catalogue, Start::observed(&words, analysis, None));
+    for (finding, name) in notes.findings.iter_mut().zip(names) {
+        finding.tune = name.map(|name| format!("firstbyte tune --only {name} {}", notes.command));
+    }
 }
 
 fn recording(plan: &Plan, path: &Path) -> Result<Exit, CommandError> {

@@ -26,6 +26,7 @@ pub mod residence;
 pub mod series;
 pub mod throughput;
 pub mod trace;
+pub mod tune;
 mod warning;
 pub mod warnings;
 pub mod watch;
@@ -83,11 +84,13 @@ pub enum Kind {
     Doctor,
     /// The programs that a command or a machine starts: `watch`.
     Watch,
+    /// Other ways to start a program: `tune`.
+    Tune,
 }
 
 impl Kind {
     /// In the order of their declaration.
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Bench,
         Kind::Trace,
         Kind::Diff,
@@ -102,6 +105,7 @@ impl Kind {
         Kind::Compare,
         Kind::Doctor,
         Kind::Watch,
+        Kind::Tune,
     ];
 
     /// As the document spells it.
@@ -121,6 +125,7 @@ impl Kind {
             Kind::Compare => "compare",
             Kind::Doctor => "doctor",
             Kind::Watch => "watch",
+            Kind::Tune => "tune",
         }
     }
 }

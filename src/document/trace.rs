@@ -457,6 +457,9 @@ pub struct TraceFinding {
     pub rule: String,
     /// What it saves and costs, the cause and what to do.
     pub text: String,
+    /// The command that tries what removes the cause; left out if no such way is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<String>,
 }
 
 impl TraceProgram {

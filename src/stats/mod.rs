@@ -1,7 +1,7 @@
 //! Statistics of samples: pure functions of slices of floats, every formula with its source.
 //!
 //! [`Statistics`] describes one sample set, [`bootstrap`] says how sure its median is, [`comparing`] judges two of
-//! them, [`outlier`] names the values that stand apart. [`LogHistogram`] describes more values than can be kept. Whatever
+//! them, [`significance`] judges many at once, [`outlier`] names the values that stand apart. [`LogHistogram`] describes more values than can be kept. Whatever
 //! is returned is finite: sets that are empty or that hold a NaN or an infinity have no statistics, and the answer is
 //! `None`.
 
@@ -13,6 +13,7 @@ pub mod log_histogram;
 mod order;
 pub mod outlier;
 pub mod quantile;
+pub mod significance;
 pub mod statistics;
 
 pub use bootstrap::{Bootstrap, Interval};

@@ -17,19 +17,25 @@ pub(super) fn median_interval(ascending: &[f64], confidence: f64) -> Option<Inte
 /// The greatest rank, from 1, whose value and its mirror hold the median with at least this confidence; 0 if none does.
 fn rank(values: usize, confidence: f64) -> usize {
     let allowed = (1.0 - confidence) / 2.0;
-    let n = values as f64;
-    // The probability that exactly `below` values lie below the median, as a logarithm: 2^-n is 0 for many values.
-    let mut logarithm = -n * std::f64::consts::LN_2;
-    let mut outside = 0.0;
+    let outside = sums(values).take(values.div_ceil(2));
+    outside.take_while(|outside| *outside <= allowed).count()
+}
 
-    for below in 0..values.div_ceil(2) {
-        outside += logarithm.exp();
-        if outside > allowed {
-            return below;
-        }
+/// The probability that at most `count` of `values` values lie below the median.
+pub(super) fn below_or_at(values: usize, count: usize) -> f64 {
+    sums(values).nth(count).unwrap_or(1.0)
+}
+
+/// The probabilities that at most 0, 1, 2 … values lie below the median.
+fn sums(values: usize) -> impl Iterator<Item = f64> {
+    let n = values as f64;
+    // The probability that exactly `below` values lie there, as a logarithm: 2^-n is 0 for many values.
+    let mut logarithm = -n * std::f64::consts::LN_2;
+    (0..=values).scan(0.0, move |sum, below| {
+        *sum += logarithm.exp();
         logarithm += ((n - below as f64) / (below as f64 + 1.0)).ln();
-    }
-    values.div_ceil(2)
+        Some(*sum)
+    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub enum TraceError {
 
 impl TraceError {
     /// The user interrupted it.
-    pub(super) fn is_interruption(&self) -> bool {
+    pub fn is_interruption(&self) -> bool {
         matches!(self, TraceError::Runs(ExperimentError::Run(LaunchError::Interrupted)))
             || interrupt::interrupted().is_some()
     }

@@ -80,6 +80,7 @@ mod trace_files;
 mod trace_runs;
 mod trace_threads;
 mod tracees;
+mod tune;
 mod unkillable;
 mod unresponsive;
 mod unseen;

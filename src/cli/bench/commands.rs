@@ -8,6 +8,7 @@ use crate::cli::shell::{Interpreter, ShellArgs};
 use crate::cli::values::duration;
 use crate::report::words::count_of;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 const HEADING: &str = "Command options";
@@ -68,6 +69,10 @@ pub struct Benchmark {
     pub parameters: Assignment,
     /// Variables that are set for this command and its hooks, each with its value.
     pub variables: Vec<(String, String)>,
+    /// Variables that are removed for this command.
+    pub removed: Vec<String>,
+    /// What each run must print to stdout; `None`: anything.
+    pub expected: Option<Arc<[u8]>>,
     /// Where it starts; `None`: in our own folder.
     pub directory: Option<PathBuf>,
     /// Where its output goes.
@@ -252,6 +257,8 @@ impl Benchmark {
             shell: interpreter.shell().map(shell_words::join),
             parameters: Assignment::new(),
             variables: Vec::new(),
+            removed: Vec::new(),
+            expected: None,
             directory: None,
             output: Destination::default(),
             prepare: None,

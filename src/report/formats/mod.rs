@@ -21,6 +21,7 @@ mod result_table;
 pub mod speedscope;
 pub mod throughput_csv;
 pub mod throughput_markdown;
+mod tune_markdown;
 pub mod watch_firefox;
 mod watch_lanes;
 pub mod watch_perfetto;
@@ -37,6 +38,7 @@ use crate::document::named_span::NamedSpan;
 use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
+use crate::document::tune::TuneDocument;
 use crate::document::watch::{WatchDocument, WatchTimeline};
 use crate::document::{Document, Kind};
 use firstbyte_measure::arch::cpuid::Cpuid;
@@ -78,8 +80,16 @@ pub struct FormatEntry {
 }
 
 /// The documents that are written as a whole, as JSON and as pages.
-const WHOLE: [Kind; 7] =
-    [Kind::Bench, Kind::Trace, Kind::Diff, Kind::Floor, Kind::Throughput, Kind::Claims, Kind::Watch];
+const WHOLE: [Kind; 8] = [
+    Kind::Bench,
+    Kind::Trace,
+    Kind::Diff,
+    Kind::Floor,
+    Kind::Throughput,
+    Kind::Claims,
+    Kind::Watch,
+    Kind::Tune,
+];
 
 /// Every format, in the order of the help.
 pub const FORMATS: [FormatEntry; 15] = [
@@ -102,7 +112,7 @@ pub const FORMATS: [FormatEntry; 15] = [
         option: "export-markdown",
         help: "Write the results as Markdown",
         extension: "md",
-        kinds: &[Kind::Bench, Kind::Floor, Kind::Throughput, Kind::Claims],
+        kinds: &[Kind::Bench, Kind::Floor, Kind::Throughput, Kind::Claims, Kind::Tune],
     },
     FormatEntry {
         format: Format::AsciiDoc,
@@ -223,6 +233,7 @@ pub enum Exported<'s> {
         document: &'s WatchDocument,
         timeline: &'s WatchTimeline,
     },
+    Tune(&'s TuneDocument),
 }
 
 /// A trace, and the run that it shows.
@@ -283,6 +294,7 @@ impl Exported<'_> {
                 throughput_markdown::render(document)
             }
             (Format::Markdown, Exported::Claims(document)) => claims_markdown::render(document),
+            (Format::Markdown, Exported::Tune(document)) => tune_markdown::render(document),
             (Format::AsciiDoc, Exported::Bench(document)) => asciidoc::render(document),
             (Format::OrgMode, Exported::Bench(document)) => orgmode::render(document),
             (Format::Bencher, Exported::Bench(document)) => bencher::render(document),
@@ -322,6 +334,7 @@ impl Exported<'_> {
             Exported::Throughput { document, .. } => json::render(document),
             Exported::Claims(document) => json::render(document),
             Exported::Watch { document, .. } => json::render(document),
+            Exported::Tune(document) => json::render(document),
         }
     }
 

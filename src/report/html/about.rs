@@ -136,6 +136,7 @@ fn of_source(source: &PageSource) -> Vec<(Severity, String)> {
             (document.lost_events > 0).then_some((Severity::Serious, lost)).into_iter().collect()
         }
         PageSource::Check(document) => document.warnings.iter().cloned().map(in_words).collect(),
+        PageSource::Tune(document) => document.warnings.iter().cloned().map(in_words).collect(),
         PageSource::Diff(document) => document
             .results
             .iter()

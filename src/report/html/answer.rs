@@ -3,7 +3,7 @@
 use super::block::{PageBlock, Section};
 use super::source::PageSource;
 use super::together::Together;
-use super::{budgets, compared, difference, programs_answer, throughput, trace_answer, watch};
+use super::{budgets, compared, difference, programs_answer, throughput, trace_answer, tune, watch};
 use crate::document::Document;
 use crate::document::elf::ElfDocument;
 use crate::document::floor::Floor;
@@ -48,6 +48,7 @@ fn of(source: &PageSource) -> Vec<PageBlock> {
         PageSource::Watch(document) => watch::answer(document),
         PageSource::Check(document) => budgets::answer(document),
         PageSource::Diff(document) => difference::answer(document),
+        PageSource::Tune(document) => tune::answer(document),
     }
 }
 

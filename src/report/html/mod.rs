@@ -33,6 +33,7 @@ mod throughput;
 mod timeline;
 mod together;
 mod trace_answer;
+mod tune;
 mod watch;
 
 pub use page::{of_json, render};

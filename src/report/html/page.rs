@@ -14,11 +14,12 @@ use crate::document::floor::Floor;
 use crate::document::read::ReadError;
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
+use crate::document::tune::TuneDocument;
 use crate::document::watch::WatchDocument;
 use crate::output::visible;
 use crate::report::html::{
     about, answer, budgets, claims, diff, difference, distributions, elf, floor, machines, programs,
-    throughput, timeline, watch,
+    throughput, timeline, tune, watch,
 };
 use crate::report::pictures::patterns;
 use crate::report::words::count_of;
@@ -118,6 +119,7 @@ fn sections(sources: &[(String, PageSource)], together: &Together) -> (Vec<Secti
         summary,
         budgets::section(&by.checks),
         difference::section(&by.differences),
+        tune::section(&by.tunes),
         machines::section(&together.machines),
         programs::section(&by.programs),
         distributions::section(&by.programs),
@@ -145,6 +147,7 @@ struct Kinds<'s> {
     watches: Vec<&'s WatchDocument>,
     checks: Vec<&'s CheckDocument>,
     differences: Vec<&'s DiffDocument>,
+    tunes: Vec<&'s TuneDocument>,
 }
 
 impl<'s> Kinds<'s> {
@@ -161,6 +164,7 @@ impl<'s> Kinds<'s> {
                 PageSource::Watch(document) => kinds.watches.push(document),
                 PageSource::Check(document) => kinds.checks.push(document),
                 PageSource::Diff(document) => kinds.differences.push(document),
+                PageSource::Tune(document) => kinds.tunes.push(document),
             }
         }
         kinds

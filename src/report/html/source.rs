@@ -9,6 +9,7 @@ use crate::document::floor::Floor;
 use crate::document::read::{ReadError, checked, text};
 use crate::document::throughput::ThroughputDocument;
 use crate::document::trace::TraceDocument;
+use crate::document::tune::TuneDocument;
 use crate::document::watch::WatchDocument;
 use crate::document::{Document, Kind};
 use serde::Deserialize;
@@ -29,6 +30,7 @@ pub enum PageSource {
     Watch(Box<WatchDocument>),
     Check(Box<CheckDocument>),
     Diff(Box<DiffDocument>),
+    Tune(Box<TuneDocument>),
 }
 
 impl PageSource {
@@ -55,6 +57,7 @@ impl PageSource {
             Kind::Claims => boxed(document).map(PageSource::Claims),
             Kind::Watch => boxed(document).map(PageSource::Watch),
             Kind::Diff => boxed(document).map(PageSource::Diff),
+            Kind::Tune => boxed(document).map(PageSource::Tune),
             Kind::Check => boxed(document).map(PageSource::Check),
             Kind::Bench => boxed(document).map(PageSource::Programs),
             other => Err(serde_json::Error::custom(format!("no page shows results of the kind `{other}`"))),
@@ -72,6 +75,7 @@ impl PageSource {
             PageSource::Claims(d) => (d.tool.clone(), &d.machine),
             PageSource::Watch(d) => (d.tool.clone(), &d.machine),
             PageSource::Check(d) => (d.tool.clone(), &d.machine),
+            PageSource::Tune(d) => (d.tool.clone(), &d.machine),
             PageSource::Diff(d) => (d.tool.clone().into(), &d.machine),
         }
     }
@@ -88,6 +92,7 @@ impl PageSource {
             PageSource::Watch(_) => "watch",
             PageSource::Check(_) => "budgets",
             PageSource::Diff(_) => "difference",
+            PageSource::Tune(_) => "ways to start",
         }
     }
 
@@ -101,6 +106,7 @@ impl PageSource {
             PageSource::Watch(d) => d.partial,
             PageSource::Check(d) => d.partial,
             PageSource::Trace(d) => d.partial,
+            PageSource::Tune(d) => d.partial,
             PageSource::Elf(_) | PageSource::Diff(_) => false,
         }
     }

@@ -4,7 +4,7 @@ use super::bars::{Scale, rounded};
 use super::block::{Bar, BarPiece, BarRow, Bars, PageBlock};
 use super::icicle;
 use crate::analysis::attribution::WorkKind;
-use crate::document::trace::{TraceFigure, TracePiece, TraceProgram};
+use crate::document::trace::{TraceFigure, TraceFinding, TracePiece, TraceProgram};
 use crate::output::visible;
 use crate::report::phase_row::PhaseRow;
 use crate::report::row::percent;
@@ -38,11 +38,16 @@ fn findings(traced: &TraceProgram) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for finding in &traced.findings {
         match all.last_mut().filter(|_| finding.within.is_some()) {
-            Some(around) => around.push_str(&[" Part of it: ", &visible(&finding.text)].concat()),
-            None => all.push(visible(&finding.text)),
+            Some(around) => around.push_str(&[" Part of it: ", &in_words(finding)].concat()),
+            None => all.push(in_words(finding)),
         }
     }
     all
+}
+
+fn in_words(finding: &TraceFinding) -> String {
+    let tune = finding.tune.as_ref().map_or(String::new(), |tune| format!(" Try it: {tune}"));
+    visible(&(finding.text.clone() + &tune))
 }
 
 fn sentence(traced: &TraceProgram) -> String {

@@ -21,5 +21,6 @@ mod sparkline;
 pub mod terminal;
 pub mod throughput;
 pub mod trace;
+pub mod tune;
 pub mod watch;
 pub mod watch_compare;

@@ -12,18 +12,14 @@ use self::xtrace::Xtrace;
 use super::TracePlan;
 use crate::analysis::runs::{AskedRuntime, Reports};
 use crate::bench::ExperimentError;
-use firstbyte_measure::launch::{Command, LaunchError, OutputKind, temporary_file};
+use crate::bench::captured::{Captured, MAX_TEXT_BYTES};
+use firstbyte_measure::launch::Command;
 use firstbyte_measure::own_folder::OwnFolder;
 use firstbyte_measure::regular_file;
-use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::Recording;
 use firstbyte_measure::units::Nanos;
-use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io;
 use std::path::Path;
-
-/// The longest text that is read, in bytes: a report, or what a run wrote to stderr.
-const MAX_REPORT_BYTES: u64 = 64 << 20;
 
 /// Runs the command once as it is and once with the questions. The inner error: why the reports do not count, as one
 /// lower-case line.
@@ -68,7 +64,7 @@ pub(super) fn reports(
         return Ok(Err(difference));
     }
     texts.retain(|(_, text)| !text.is_empty());
-    Ok(Ok(Reports { texts, walls: [&run, &expected].map(Run::wall) }))
+    Ok(Ok(Reports { texts, walls: [&run, &expected].map(|run| run.wall) }))
 }
 
 /// Where bash will write its commands, if it takes part.
@@ -90,34 +86,15 @@ fn without_reports(runtimes: &[AskedRuntime], stderr: &str) -> String {
 struct Run {
     recording: Recording,
     stderr: String,
+    wall: Nanos,
 }
 
 impl Run {
     fn of(command: Command, plan: &TracePlan) -> Result<Run, ExperimentError> {
-        let resource = |cause| LaunchError::Resource { what: "stderr", cause };
-        let mut errors = temporary_file()?;
-        let mut tracee = plan.each_run.tracee(command)?;
-        tracee.launcher.set_stderr(errors.try_clone().map_err(resource)?.into());
-        if let Some(input) = &plan.each_run.input {
-            tracee.launcher.open_stdin(input)?;
-        }
-        if tracee.options.output == OutputKind::Null {
-            // without a pipe nobody can compare the output
-            tracee.options.output = OutputKind::Pipe;
-        }
-        Ok(Run { recording: tracee.run_untraced()?, stderr: text(&mut errors).map_err(resource)? })
+        let run = Captured::of(command, &plan.each_run)?;
+        let (stderr, wall) = (String::from_utf8_lossy(&run.stderr).into_owned(), run.wall());
+        Ok(Run { recording: run.recording, stderr, wall })
     }
-
-    fn wall(&self) -> Nanos {
-        Timeline::of(&self.recording).map(|timeline| timeline.wall).unwrap_or_default()
-    }
-}
-
-fn text(file: &mut File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.take(MAX_REPORT_BYTES).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What a run does otherwise than the untouched one.
@@ -155,7 +132,7 @@ fn files(folder: &Path, beginning: &str) -> Vec<Vec<u8>> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let wanted = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
     wanted
-        .filter_map(|entry| regular_file::read(&entry.path(), MAX_REPORT_BYTES).ok())
+        .filter_map(|entry| regular_file::read(&entry.path(), MAX_TEXT_BYTES).ok())
         .map(|(bytes, _)| bytes)
         .collect()
 }

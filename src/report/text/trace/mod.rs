@@ -17,7 +17,7 @@ use super::phase_bars;
 use super::terminal::{Terminal, fitted, flowed, truncated_paths};
 use crate::analysis::Summary;
 use crate::analysis::attribution::{WorkKind, kind};
-use crate::analysis::notes::{FindingText, TraceNotes};
+use crate::analysis::notes::TraceNotes;
 use crate::analysis::summary::{CommonShare, CommonStep, Spread};
 use crate::output::visible;
 use crate::report::words::count_of;
@@ -300,8 +300,8 @@ fn findings(notes: &TraceNotes, terminal: &Terminal) -> String {
         return String::new();
     }
     let mut text = terminal.bold(&notes.findings_title()) + "\n";
-    for FindingText { mark, text: finding } in &notes.findings {
-        text += &terminal.wrap(&format!("{mark} {}", visible(finding)), mark.len() + 1);
+    for finding in &notes.findings {
+        text += &terminal.wrap(&visible(&finding.shown()), finding.mark.len() + 1);
         text.push('\n');
     }
     text

@@ -3,7 +3,7 @@
 use super::{cost_of_observing, first_byte, name_line, path, phase_bar, running_total, style};
 use crate::analysis::Summary;
 use crate::analysis::attribution::WorkKind;
-use crate::analysis::notes::{FindingText, TraceNotes};
+use crate::analysis::notes::TraceNotes;
 use crate::analysis::summary::CommonShare;
 use crate::document::named_span::NamedSpan;
 use crate::output::visible;
@@ -66,9 +66,8 @@ fn rest(
     let ending = ending(&notes.ending, left * 2 / 3, terminal);
     let left = left.saturating_sub(ending.lines().count());
     let all = notes.findings.iter().take(FINDINGS + extra(terminal) / 2);
-    let texts = all.map(|FindingText { mark, text }| {
-        ListedText::new(format!("{mark} {}", visible(text)), mark.len() + 1, terminal)
-    });
+    let texts =
+        all.map(|finding| ListedText::new(visible(&finding.shown()), finding.mark.len() + 1, terminal));
     let mut findings: Vec<ListedText> = texts.collect();
     // Of a program that failed, the reason comes first.
     let keep_fitting = |texts: &mut Vec<ListedText>, room: usize| {
@@ -188,6 +187,7 @@ fn what_is_more([notes, findings]: [usize; 2], [source, others]: [&str; 2], term
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::notes::FindingText;
     use crate::report::text::terminal::columns;
 
     fn sentences(what: &str, count: usize) -> Vec<String> {
@@ -208,7 +208,8 @@ mod tests {
         terminal: &Terminal,
     ) -> String {
         let numbered = sentences("finding", findings).into_iter().enumerate();
-        let numbered = numbered.map(|(n, text)| FindingText { mark: format!("{}.", n + 1), text });
+        let numbered =
+            numbered.map(|(n, text)| FindingText { mark: format!("{}.", n + 1), text, tune: None });
         let notes = TraceNotes { findings: numbered.collect(), ending, ..TraceNotes::default() };
         rest(before, &sentences("warning", warnings), &notes, ["--full", "all"], terminal)
     }

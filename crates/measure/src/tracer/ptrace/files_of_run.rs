@@ -6,8 +6,10 @@
 //! says what could not be seen.
 
 use super::task_tree::Task;
+use crate::launch::environment;
 use crate::page_cache::UsedFiles;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -23,12 +25,43 @@ pub struct FilesOfRun {
     pub unseen: Option<String>,
     /// A program that was executed although not even its own file could be seen: its name, and why.
     pub closed: Option<String>,
+    /// The last successful exec of the first process; `None` if it could not be seen.
+    pub last_exec: Option<LastExec>,
+}
+
+/// What a process executed, as the new program begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastExec {
+    /// The argument vector. That of a script begins with its interpreter.
+    pub words: Vec<OsString>,
+    /// The variables and their values.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// The working directory.
+    pub directory: PathBuf,
+}
+
+impl LastExec {
+    /// `proc_pid_cmdline(5)`, `proc_pid_environ(5)` and `proc_pid_cwd(5)` of a process whose exec has just returned.
+    fn of(process: i32) -> Option<LastExec> {
+        let texts = |name: &str| {
+            let bytes = fs::read(format!("/proc/{process}/{name}")).ok()?;
+            let texts = bytes.strip_suffix(b"\0").unwrap_or(&bytes).split(|byte| *byte == 0);
+            Some(texts.map(|text| OsStr::from_bytes(text).to_owned()).collect::<Vec<_>>())
+        };
+        Some(LastExec {
+            words: texts("cmdline")?,
+            environment: texts("environ")?.iter().filter_map(|entry| environment::parsed(entry)).collect(),
+            directory: fs::read_link(format!("/proc/{process}/cwd")).ok()?,
+        })
+    }
 }
 
 /// Collects the files of one run.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     seen: FilesOfRun,
+    /// The first process.
+    root: Option<i32>,
     /// Device and inode of each opened file at that time.
     opened: BTreeMap<PathBuf, (u64, u64)>,
 }
@@ -55,6 +88,9 @@ impl Files {
 
     /// A process has executed a program.
     pub(super) fn executed(&mut self, task: Task) {
+        if *self.root.get_or_insert(task.process) == task.process {
+            self.seen.last_exec = LastExec::of(task.process);
+        }
         let before = self.seen.unseen.take();
         self.mapped(task);
         self.seen.closed = self.seen.closed.take().or_else(|| self.seen.unseen.clone());
@@ -127,7 +163,7 @@ fn flags(fdinfo: &str) -> io::Result<Option<i32>> {
 /// The path in a line of `proc_pid_maps(5)`: everything after five fields.
 fn path_of(line: &[u8]) -> Option<&Path> {
     let start = line.iter().position(|byte| *byte == b'/')?;
-    Some(Path::new(std::ffi::OsStr::from_bytes(&line[start..])))
+    Some(Path::new(OsStr::from_bytes(&line[start..])))
 }
 
 #[cfg(test)]

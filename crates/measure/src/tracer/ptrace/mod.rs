@@ -64,7 +64,7 @@ use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation
 use crate::tracer::event::WantedContents;
 use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer, frame};
 pub use cpuid_count::{NoCpuidCount, cpuid_count};
-pub use files_of_run::FilesOfRun;
+pub use files_of_run::{FilesOfRun, LastExec};
 use follow::{Extent, Followed, Follower};
 use our_stdout::OurStdout;
 pub use proc::own_proc;

@@ -1,0 +1,255 @@
+//! `firstbyte tune`, with programs whose costs are known by construction.
+
+use crate::support::{as_nobody, of_nobody, wait_until, write_executable};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// A command in this folder, with a small and known environment. What it writes for itself goes to `tmp`.
+fn firstbyte(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    fs::create_dir_all(folder.join("tmp")).unwrap();
+    command.current_dir(folder.join("work")).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    command.env("TMPDIR", folder.join("tmp")).arg("tune").args(words).stdin(Stdio::null());
+    command
+}
+
+fn tune(folder: &Path, words: &[&str]) -> Output {
+    firstbyte(folder, words).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// The results of a command that succeeds. It leaves nothing behind.
+#[track_caller]
+fn document(folder: &Path, words: &[&str]) -> Value {
+    let words: Vec<&str> = ["--json", "--budget", "40s"].iter().chain(words).copied().collect();
+    let output = firstbyte(folder, &words).env("BUSY", "1").output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(fs::read_dir(folder.join("tmp")).unwrap().count(), 0, "temporary files remain");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The names of the ways with this verdict.
+fn with_verdict(document: &Value, verdict: &str) -> Vec<String> {
+    let all = document["results"].as_array().unwrap().iter().filter(|tuned| tuned["verdict"] == verdict);
+    all.map(|tuned| tuned["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn reason(document: &Value, name: &str) -> String {
+    let all = document["untried"].as_array().unwrap();
+    all.iter().find(|it| it["name"] == name).unwrap()["reason"].as_str().unwrap().to_owned()
+}
+
+/// A folder with a script that does `work` and prints a line, and a file of variants for any program.
+fn folder(work: &str, variants: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("work")).unwrap();
+    write_executable(&folder.path().join("work/program"), format!("#!/bin/sh\n{work}\necho done\n"), 0o755);
+    fs::create_dir_all(folder.path().join("own")).unwrap();
+    fs::write(folder.path().join("own/own.toml"), format!("runtime = \"own\"\n{variants}")).unwrap();
+    folder
+}
+
+/// A variant that sets or removes something.
+fn variant(name: &str, change: &str) -> String {
+    format!("[[variant]]\nname = \"{name}\"\ntext = \"a test\"\n{change}\n")
+}
+
+#[test]
+fn a_shim_is_bypassed_and_the_way_to_do_it_is_printed() {
+    let folder = folder("", "");
+    write_executable(
+        &folder.path().join("work/shim"),
+        "#!/bin/sh\nexport SHIMMED=1\nsleep 0.03\nexec ./program \"$@\"\n",
+        0o755,
+    );
+    let found = document(folder.path(), &["--only", "direct", "./shim", "an argument"]);
+    assert_eq!(with_verdict(&found, "faster"), ["direct"]);
+    let direct = &found["results"][0];
+    assert_eq!(direct["command"], "SHIMMED=1 /bin/sh ./program 'an argument'");
+    assert_eq!((&direct["finding"], &direct["confirmed"]), (&Value::from("exec-chain"), &Value::from(true)));
+    assert!(direct["ratio"]["high"].as_f64().unwrap() < 1.0);
+}
+
+#[test]
+fn a_variable_that_makes_the_program_busy_is_found_and_one_that_makes_it_slow_is_no_help() {
+    let variants =
+        variant("unset", "unset = [\"BUSY\", \"OTHER\"]") + &variant("slow", "set = { SLOW = \"1\" }");
+    let work = "[ -z \"$BUSY\" ] || sleep 0.03\n[ -z \"$SLOW\" ] || sleep 0.03";
+    let folder = folder(work, &variants);
+    let own = folder.path().join("own");
+    let words = ["--catalogue", own.to_str().unwrap(), "--only", "unset,slow", "./program"];
+    let found = document(folder.path(), &words);
+    assert_eq!(with_verdict(&found, "faster"), ["unset-BUSY"]);
+    assert_eq!(with_verdict(&found, "slower"), ["slow"]);
+    assert_eq!(found["results"][0]["command"], "env -u BUSY ./program");
+    assert_eq!((&found["together"], &found["kind"]), (&Value::Null, &Value::from("tune")));
+    assert!(found["executions"].as_u64().unwrap() > 30);
+}
+
+#[test]
+fn what_prints_something_else_or_fails_is_refused() {
+    let variants = variant("loud", "set = { LOUD = \"1\" }") + &variant("failing", "set = { FAIL = \"1\" }");
+    let work = "[ -z \"$LOUD\" ] || echo loud\n[ -z \"$FAIL\" ] || { echo why >&2; exit 7; }\nsleep 0.01";
+    let folder = folder(work, &variants);
+    let own = folder.path().join("own");
+    let words = ["--catalogue", own.to_str().unwrap(), "--only", "loud,failing", "./program"];
+    let found = document(folder.path(), &words);
+    assert_eq!(found["results"], Value::Array(Vec::new()));
+    let loud = "it prints something else to stdout, in line 1: `loud` instead of `done`";
+    assert_eq!(reason(&found, "loud"), loud);
+    let failing = reason(&found, "failing");
+    assert!(failing.contains("exit status 7") && failing.ends_with(": why"), "{failing}");
+}
+
+#[test]
+fn two_that_help_only_together_are_found_and_what_does_nothing_is_left_out() {
+    let variants =
+        ["a", "b", "c"].map(|name| variant(name, &format!("set = {{ {} = \"1\" }}", name.to_uppercase())));
+    let folder = folder("[ \"$A$B\" = 11 ] || sleep 0.03", &variants.concat());
+    let own = folder.path().join("own");
+    let words = ["--catalogue", own.to_str().unwrap(), "--only", "a,b,c", "./program"];
+    let found = document(folder.path(), &words);
+    assert!(with_verdict(&found, "faster").is_empty(), "{found}");
+    let mut names: Vec<&str> =
+        found["together"]["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(found["together"]["command"], "A=1 B=1 ./program");
+}
+
+#[test]
+fn a_program_that_prints_its_pid_stops_it_until_the_difference_is_accepted() {
+    let folder = folder("echo \"pid $$\"", &variant("a", "set = { A = \"1\" }"));
+    let own = folder.path().join("own");
+    let own = own.to_str().unwrap();
+    let refused = tune(folder.path(), &["--catalogue", own, "--only", "a", "./program"]);
+    let message = text(&refused);
+    assert_eq!(refused.status.code(), Some(4), "{message}");
+    assert!(message.contains("in line 1: `pid ") && message.contains("help: --yes"), "{message}");
+
+    let accepted = ["--accept", "pid [0-9]+", "--catalogue", own, "--only", "a", "./program"];
+    let found = document(folder.path(), &accepted);
+    let only_exit = "only the exit statuses are compared";
+    assert_eq!(found["results"].as_array().unwrap().len(), 1);
+    assert!(!found["warnings"].to_string().contains(only_exit), "{found}");
+    let found = document(folder.path(), &["--yes", "--catalogue", own, "--only", "a", "./program"]);
+    assert!(found["warnings"].to_string().contains(only_exit), "{found}");
+}
+
+#[test]
+fn a_command_that_changes_files_stops_it() {
+    let folder = folder("date >>written", "");
+    let refused = tune(folder.path(), &["./program"]);
+    let message = text(&refused);
+    assert_eq!(refused.status.code(), Some(4), "{message}");
+    assert!(
+        message.contains("it changes files in the working directory: ") && message.contains("/written"),
+        "{message}"
+    );
+    assert_eq!(fs::read_to_string(folder.path().join("work/written")).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn a_list_runs_nothing_and_names_what_would_be_tried() {
+    let folder = folder("date >>written", &variant("mine", "options = [\"-x\"]\nbehaviour = true"));
+    let own = folder.path().join("own");
+    let words = ["--list", "--catalogue", own.to_str().unwrap(), "./program"];
+    let output = firstbyte(folder.path(), &words).env("LD_BIND_NOW", "1").output().unwrap();
+    let text = text(&output);
+    assert!(output.status.success(), "{text}");
+    for line in [
+        "unset-LD_BIND_NOW\n",
+        "  env -u LD_BIND_NOW ./program\n",
+        "mine (changes what it does)\n",
+        "  /bin/sh -x ./program\n",
+    ] {
+        assert!(text.contains(line), "{line:?}: {text}");
+    }
+    assert!(!folder.path().join("work/written").exists());
+}
+
+#[test]
+fn what_a_way_writes_is_kept_only_for_those_who_ask() {
+    let cache = "set = { CACHE = \"{folder}\" }\nwrites = \"a cache\"\nundo = \"remove the folder\"";
+    let work = "[ -e \"$CACHE/done\" ] || sleep 0.03\n[ -z \"$CACHE\" ] || : >\"$CACHE/done\"";
+    let folder = folder(work, &variant("cache", cache));
+    let own = folder.path().join("own");
+    let words = ["--catalogue", own.to_str().unwrap(), "--only", "cache", "./program"];
+    let found = document(folder.path(), &words);
+    assert_eq!(with_verdict(&found, "faster"), ["cache"]);
+    assert_eq!(found["results"][0]["command"], "CACHE=DIR/cache ./program");
+
+    let kept = folder.path().join("kept");
+    let words = [&["--keep", kept.to_str().unwrap()], &words[..]].concat();
+    let found = document(folder.path(), &words);
+    let command = format!("CACHE={}/cache ./program", kept.display());
+    assert_eq!(found["results"][0]["command"], command.as_str());
+    assert!(kept.join("cache/done").exists());
+    let again = tune(folder.path(), &words);
+    assert_eq!(again.status.code(), Some(2), "{}", text(&again));
+    assert!(text(&again).contains("it is not empty"));
+}
+
+#[test]
+fn what_cannot_be_tuned_says_why() {
+    let folder = folder("", "[[variant]]\nname = \"x\"\ntext = \"t\"\nunknown = 1");
+    let own = folder.path().join("own");
+    for (words, status, message) in [
+        (
+            &["--catalogue", own.to_str().unwrap(), "./program"][..],
+            2,
+            "own.toml` line 5: unknown field `unknown`",
+        ),
+        (&["--only", "nothing", "./program"], 2, "no way named `nothing` applies to this command"),
+        (&["--accept", "(", "./program"], 2, "`(` is not a regular expression"),
+        (&[], 2, "there is no program to start"),
+        (&["./missing"], 3, "`./missing` does not exist"),
+        (&["sh", "-c", "exit 5"], 3, "it ended with exit status 5"),
+    ] {
+        let output = tune(folder.path(), words);
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {said}");
+        assert!(said.contains(message) && said.contains("help: "), "{words:?}: {said}");
+        assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn an_interruption_shows_what_is_proven() {
+    let folder =
+        folder("echo x >>\"$RUNS\"\n[ -z \"$BUSY\" ] || sleep 0.03", &variant("unset", "unset = [\"BUSY\"]"));
+    let (own, runs) = (folder.path().join("own"), folder.path().join("runs"));
+    let words =
+        ["--budget", "10m", "--catalogue", own.to_str().unwrap(), "--only", "unset-BUSY", "./program"];
+    let mut command = firstbyte(folder.path(), &words);
+    command.env("BUSY", "1").env("RUNS", &runs).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    wait_until("it measures", || fs::read_to_string(&runs).is_ok_and(|text| text.lines().count() >= 160));
+    let pid = i32::try_from(child.id()).unwrap();
+    // SAFETY: a signal to our own child.
+    unsafe { libc::kill(pid, libc::SIGINT) };
+    let output = child.wait_with_output().unwrap();
+    let text = text(&output);
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(sentence.contains("Interrupted: what is proven until then."), "{text}");
+    assert!(text.contains("env -u BUSY ./program"), "{text}");
+    assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn an_ordinary_user_tunes_too() {
+    let Some(folder) = of_nobody() else { return };
+    let program = folder.path().join("program");
+    write_executable(&program, "#!/bin/sh\n[ -z \"$LD_BIND_NOW\" ] || sleep 0.03\necho done\n", 0o755);
+    let words = ["./firstbyte", "tune", "--json", "--budget", "20s", "--only", "unset", "./program"];
+    let output = as_nobody(folder.path(), &words).env("LD_BIND_NOW", "1").output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(with_verdict(&found, "faster"), ["unset-LD_BIND_NOW"]);
+}

@@ -311,6 +311,14 @@ fn each_mark_is_compared_with_the_same_one_of_the_reference() {
     let markdown = String::from_utf8(ran.stdout).unwrap();
     assert!(markdown.contains("read (median)") && markdown.contains("slower"), "{markdown}");
     assert!(!markdown.contains("<done>"), "{markdown}");
+
+    let text =
+        firstbyte(place.path(), &["bench", "--runs", "3", "--no-counts", "--no-overhead", &fast, &slow]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    let (_, bars) = text.split_once("Marks, medians\n").unwrap();
+    let drawn = |line: &str| line.matches('█').count();
+    let of_done: Vec<usize> = bars.lines().filter(|line| line.starts_with("`<done>`")).map(drawn).collect();
+    assert!(matches!(of_done[..], [short, long] if short < long), "{text}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A bench for a terminal: the times, phases and counts of each command, then what a reader looks for first, where a
 //! terminal shows it: the phases as bars, and the comparison.
 
+use super::mark_bars;
 use super::phase_bars;
 use super::side_by_side;
 use super::sparkline::{MIN_SAMPLES, sparkline};
@@ -35,6 +36,7 @@ pub fn render(document: &Document, terminal: &Terminal) -> String {
     parts.push(executions(document, terminal));
     parts.push(failed(document, terminal));
     parts.push(bars(document, terminal));
+    parts.push(mark_bars::render(document, terminal));
     parts.extend(side_by_side::render(&row::ranking(document), terminal));
     parts.push(summary(document, terminal));
     parts.retain(|part| !part.is_empty());

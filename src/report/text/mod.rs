@@ -14,6 +14,7 @@ pub mod gate;
 pub(crate) mod head;
 pub mod inspect;
 mod lists;
+mod mark_bars;
 pub mod phase_bars;
 pub mod showdown;
 mod side_by_side;

@@ -83,7 +83,7 @@ fn sum(cells: &PerPhase<usize>) -> usize {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to width, a terminal's
-fn whole(part: f64, width: usize) -> usize {
+pub(super) fn whole(part: f64, width: usize) -> usize {
     (part.clamp(0.0, 1.0) * width as f64).round() as usize
 }
 

@@ -5,9 +5,11 @@ use crate::report::Checked;
 use crate::table::{CASES, Case, HELLO, PIPE_CASES, faults_of, last_output, options};
 use crate::tool::RUNS;
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind};
+use firstbyte_measure::timeline::Timeline;
+use firstbyte_measure::timeline::marks::{Marks, REST};
 use firstbyte_measure::tracer::bpf::{BpfFull, BpfPhases, DEFAULT_RING, LARGE_RING};
 use firstbyte_measure::tracer::ptrace::PtracePhases;
-use firstbyte_measure::tracer::{EventKind, Recording, Tracer};
+use firstbyte_measure::tracer::{EventKind, Recording, RunOptions, Tracer};
 use std::ffi::OsString;
 
 pub(super) fn list() -> Vec<Check> {
@@ -19,6 +21,9 @@ pub(super) fn list() -> Vec<Check> {
         check("bpf", table(", 32-bit"), || bpf().and_then(|mut bpf| of_32_bit(&mut bpf))),
         check("ptrace", table(""), || of_table(&mut PtracePhases::new(), &native)),
         check("ptrace", table(", 32-bit"), || of_32_bit(&mut PtracePhases::new())),
+        check("bpf", "marks in the phases", || bpf().and_then(|mut bpf| marks(&mut bpf))),
+        check("bpf", "marks in a trace", || full().and_then(|mut full| marks(&mut full))),
+        check("ptrace", "marks in the phases", || marks(&mut PtracePhases::new())),
         check("bpf", "writes by io_uring", || bpf().and_then(|mut bpf| uring(&mut bpf))),
     ]
 }
@@ -28,14 +33,18 @@ fn bpf() -> Result<BpfPhases, String> {
     loaded.and_then(|mut bpf| bpf.attach().map(|()| bpf)).map_err(|error| error.to_string())
 }
 
+fn full() -> Result<BpfFull, String> {
+    let loaded = BpfFull::load(LARGE_RING);
+    loaded.and_then(|mut full| full.attach().map(|()| full)).map_err(|error| error.to_string())
+}
+
 fn programs_of_phases() -> Checked {
     let bpf = bpf().map_err(|error| with_log(&error))?;
     right(loaded(&bpf.attached(), &bpf.remarks()))
 }
 
 fn programs_of_trace() -> Checked {
-    let tracer = BpfFull::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
-    let tracer = tracer.map_err(|error| with_log(&error.to_string()))?;
+    let tracer = full().map_err(|error| with_log(&error))?;
     if !tracer.sees_faults() {
         return Err(format!("page faults are not seen: {}", loaded(&tracer.attached(), &tracer.remarks())));
     }
@@ -101,6 +110,32 @@ fn launcher(path: &str, arguments: &[&str]) -> Result<Launcher, String> {
     let words: Vec<OsString> = [path].iter().chain(arguments).map(OsString::from).collect();
     let command = Command::new(&words).map_err(|error| error.to_string())?;
     Launcher::new(command).map_err(|error| error.to_string())
+}
+
+/// The parts of a program that marks them in threads and children, in their order, which sum to the total.
+fn marks(tracer: &mut dyn Tracer) -> Checked {
+    const NAMES: [&str; 5] = ["config", "from a thread", "from a child", "after the output", REST];
+    let Some(path) = tracee("marks_c") else { return skipped("the tracee was not built") };
+    let options = RunOptions { marks: true, ..options(OutputKind::Pipe) };
+    let run = |tracer: &mut dyn Tracer| {
+        tracer.run(&mut launcher(&path, &["plain"])?, &options).map_err(|error| error.to_string())
+    };
+
+    let mut recording = run(tracer)?;
+    for _ in 1..RUNS {
+        if recording.lost > 0 {
+            recording = run(tracer)?;
+        }
+    }
+    let marks = Marks::of(&recording).map_err(|error| error.to_string())?;
+    let names: Vec<&str> = marks.chain.iter().map(|span| &*span.name).collect();
+    let sum: u64 = marks.chain.iter().map(|span| span.to.0 - span.from.0).sum();
+    let total = Timeline::of(&recording).map_err(|error| error.to_string())?.total;
+    let spans: Vec<&str> = marks.spans.iter().map(|span| &*span.name).collect();
+    if names == NAMES && sum == total.0 && spans == ["thread"] {
+        return right(format!("{} parts", names.len() + spans.len()));
+    }
+    Err(format!("{names:?} and {spans:?}, {sum} of {} ns", total.0))
 }
 
 fn uring(bpf: &mut BpfPhases) -> Checked {

@@ -368,7 +368,7 @@ impl Course<'_> {
             Some(self.tuned(figures, partial))
         };
         let mut results: Vec<TunedVariant> = order.iter().filter_map(tuned).collect();
-        results.sort_by_key(|tuned| !tuned.helps());
+        results.sort_by_key(|tuned| (!tuned.helps(), tuned.behaviour));
         let together = found.map(|(indices, judged)| TunedTogether {
             names: indices.iter().map(|index| self.candidate(*index).name.clone()).collect(),
             command: self.prepared.pasted(&self.way(&indices)),

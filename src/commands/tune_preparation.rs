@@ -173,10 +173,11 @@ impl<'p> Prepared<'p> {
         if let Err(cause) = self.make_folder(candidate) {
             return Ok(Err(format!("its folder cannot be made: {cause}")));
         }
-        if let Some(first) = candidate.first_way(&self.start, self.folder())
-            && let Err(reason) = self.run(&first)?.map(drop)
-        {
-            return Ok(Err(format!("the run before fails: {reason}")));
+        if let Some(first) = candidate.first_way(&self.start, self.folder()) {
+            let failure = self.run(&first)?.map_or_else(Some, |run| run.failure());
+            if let Some(reason) = failure {
+                return Ok(Err(format!("the run that prepares it fails: {reason}")));
+            }
         }
         let way = candidate.way(&self.start, self.folder());
         // the first run fills what the second one uses

@@ -36,7 +36,8 @@ pub struct TuneDocument {
     pub executions: u64,
     /// How long all of it took.
     pub seconds: f64,
-    /// The ways that were tried: those that are proven to be faster come first, the fastest first.
+    /// The ways that were tried: those that are proven to be faster come first, and of these those that do not change what the
+    /// program does; else the fastest first.
     pub results: Vec<TunedVariant>,
     /// Several of them together, if that is proven to be faster than any one.
     #[serde(default)]

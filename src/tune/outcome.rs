@@ -47,6 +47,11 @@ impl Outcome {
         self.flaw.as_deref()
     }
 
+    /// The same, with what it says of itself.
+    pub fn failure(&self) -> Option<String> {
+        self.flaw().map(|flaw| format!("{flaw}{}", last_line(self)))
+    }
+
     /// All that the command prints to stdout, where a run must print exactly that.
     pub fn expected(&self, comparing: &Comparing) -> Option<Arc<[u8]>> {
         let is_exact = comparing.accepted.is_empty() && !comparing.only_exit;

@@ -141,9 +141,12 @@ impl Start {
         }
     }
 
-    /// The variables that name the file of a finding.
+    /// The variables that name the file of a finding, as far as it says so: several programs may have one for the same file.
     pub fn variables_of_findings(&self) -> impl Iterator<Item = (String, &Finding)> {
-        let named = |finding: &'_ Finding| self.environment.variables_with(&finding.subject);
+        let named = |finding: &'_ Finding| {
+            let names = self.environment.variables_with(&finding.subject);
+            names.into_iter().filter(|name| finding.text.contains(name)).collect::<Vec<String>>()
+        };
         let files = self.findings.iter().filter(|finding| finding.rule == "slow-file");
         files.flat_map(move |finding| named(finding).into_iter().map(move |name| (name, finding)))
     }

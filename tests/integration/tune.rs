@@ -253,3 +253,16 @@ fn an_ordinary_user_tunes_too() {
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(with_verdict(&found, "faster"), ["unset-LD_BIND_NOW"]);
 }
+
+#[test]
+fn findings_of_trace_end_with_the_command_that_tries_what_removes_their_cause() {
+    let folder = folder("", "");
+    write_executable(&folder.path().join("work/shim"), "#!/bin/sh\nsleep 0.03\nexec ./program\n", 0o755);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+    command.current_dir(folder.path().join("work")).args(["trace", "--json", "--runs", "3", "./shim"]);
+    let output = command.output().unwrap();
+    let traced: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = traced["results"][0]["findings"].as_array().unwrap();
+    let of_chain = findings.iter().find(|finding| finding["rule"] == "exec-chain").unwrap();
+    assert_eq!(of_chain["tune"], "firstbyte tune --only direct ./shim");
+}

@@ -11,7 +11,7 @@ from there if the files are there; the names of machines in the text around it a
 written, and the exit status is 1 if something would change. Prints the targets that were missed."""
 import contextlib, glob, re, sys
 
-import accuracy, bench, demonstration, floor, growth, promises, runtime, showdown, throughput, trace, watch, why
+import accuracy, bench, demonstration, floor, growth, promises, runtime, showdown, throughput, trace, tune, watch, why
 from results import Results
 
 FIGURES = {
@@ -37,6 +37,7 @@ FIGURES = {
     'scores': runtime.scores,
     'residence': runtime.residence,
     'trace': trace.tables,
+    'tune': tune.table,
     'watch-cost': watch.cost,
     'why': why.table,
 }

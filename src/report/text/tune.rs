@@ -81,7 +81,11 @@ pub fn summary(document: &TuneDocument) -> String {
         .map_or(String::new(), |ns| format!("{} {}{cold}. ", document.by.name(), display_nanos(ns)));
     let ways = count_of(document.results.len(), "way was", "ways were");
     let interrupted = if document.partial { " Interrupted: what is proven until then." } else { "" };
-    let none = if document.proven().next().is_none() { " None is proven to be faster." } else { "" };
+    let none = match (document.proven().next(), &document.together) {
+        (Some(_), _) => "",
+        (None, Some(_)) => " None alone is proven to be faster.",
+        (None, None) => " None is proven to be faster.",
+    };
     let text = format!(
         "{plain}{ways} tried in {:.0} s, with {}.{interrupted}{none}",
         document.seconds,

@@ -59,6 +59,11 @@ pub fn candidates(catalogue: &[Runtime], start: &Start) -> (Vec<Candidate>, Vec<
     let mut names = BTreeSet::new();
     all.retain(|candidate| names.insert(candidate.name.clone()));
     all.sort_by_key(Candidate::rank);
+    // what others use comes before them
+    let is_used = all.iter().any(|candidate| candidate.base().is_some());
+    if let Some(place) = all.iter().position(|candidate| is_used && candidate.name == DIRECT) {
+        all[..=place].rotate_right(1);
+    }
     (all, untried)
 }
 
@@ -389,6 +394,19 @@ mod tests {
         assert_eq!(both.pasted(None), "/opt/python3 -S app.py");
         let bytecode = of("python-bytecode").way(&start, folder).pasted(None);
         assert_eq!(bytecode, "PYTHONPYCACHEPREFIX=/own/python-bytecode shim app.py");
+    }
+
+    #[test]
+    fn what_others_use_comes_before_them_whatever_findings_say() {
+        let mut start = start(&["shim", "app.js"], &[]);
+        start.chain = vec!["/shims/shim".to_owned(), "/opt/node".to_owned()];
+        let words = vec!["/opt/node".to_owned(), "app.js".to_owned()];
+        start.end = Some(ChainEnd { words, ..ChainEnd::default() });
+        let mut finding = Finding::default();
+        finding.rule = "competing-threads";
+        finding.cost = Nanos(9);
+        start.findings = vec![finding];
+        assert_eq!(names(&start)[0], "direct");
     }
 
     #[test]

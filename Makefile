@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown test lint unit proofs kernels kernels-ci prometheus soak kill stress fuzz level0 dist dist-try publish bench bench-check figures build-needs clean
+.PHONY: all showdown corpus-all test lint unit proofs kernels kernels-ci prometheus soak kill stress fuzz level0 dist dist-try publish bench bench-check figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -22,6 +22,14 @@ $(FIRSTBYTE): build-needs
 showdown: $(FIRSTBYTE)
 	$(FIRSTBYTE) doctor --install
 	$(FIRSTBYTE) showdown $(SHOWDOWN)
+
+# Installs the tools of all languages (4 GB), builds, checks and measures all programs, and writes docs/languages.md.
+# LANGUAGES=FOLDER is where the results go. Takes half an hour.
+LANGUAGES ?= results/$(shell date +%F)
+corpus-all: $(FIRSTBYTE)
+	$(FIRSTBYTE) doctor --install --all --yes || echo 'some tools could not be installed: their programs are skipped' >&2
+	scripts/figures/languages.py measure $(FIRSTBYTE) $(LANGUAGES)
+	scripts/figures/languages.py page $(LANGUAGES) docs/languages.md
 
 test: build-needs
 	$(CARGO) test --workspace --locked --no-run $(shell scripts/features)

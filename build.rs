@@ -1,8 +1,11 @@
-//! Watches the folders that a macro embeds, which does not see new files by itself, and leaves out of the released binary
-//! what it cannot use.
+//! Packs the folders of programs that the binary contains, and leaves out of the released binary what it cannot use.
 
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 use std::env;
-use std::path::PathBuf;
+use std::fs;
+use std::io::{Result, Write};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Functions with the same machine code are there once.
@@ -12,10 +15,54 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     for folder in ["claims", "corpus", "throughput"] {
         println!("cargo:rerun-if-changed={folder}");
+        pack(folder).expect("the folder can be read, and OUT_DIR written");
     }
+    survive_trapped_calls();
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         discard_unwind_tables();
         fold_identical_code();
+    }
+}
+
+/// Writes `OUT_DIR/FOLDER.packed`: each file as a line with its length and its path, and its contents, all compressed
+/// (RFC 1951). `src/corpus/embedded.rs` reads it.
+fn pack(folder: &str) -> Result<()> {
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    let packed = fs::File::create(out.join(folder).with_extension("packed"))?;
+    let mut packed = DeflateEncoder::new(packed, Compression::best());
+    for path in files(Path::new(folder))? {
+        let contents = fs::read(&path)?;
+        let path = path.strip_prefix(folder).unwrap_or(&path).display();
+        writeln!(packed, "{} {path}", contents.len())?;
+        packed.write_all(&contents)?;
+    }
+    packed.finish().map(drop)
+}
+
+/// All files below a folder, sorted.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The static binary begins in `src/trapped_calls.rs`, and creates threads through it.
+fn survive_trapped_calls() {
+    println!("cargo:rustc-check-cfg=cfg(trapped_calls)");
+    let set = |name| env::var(name).unwrap_or_default();
+    let is_static = set("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
+    let is_known = ["x86_64", "aarch64"].contains(&set("CARGO_CFG_TARGET_ARCH").as_str());
+    if is_static && is_known && set("CARGO_CFG_TARGET_ENV") == "gnu" {
+        println!("cargo:rustc-cfg=trapped_calls");
+        println!("cargo:rustc-link-arg-bins=-Wl,--entry=firstbyte_start,--wrap=__clone_internal");
     }
 }
 
@@ -53,6 +100,6 @@ fn links_with(argument: &str) -> bool {
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     rustc.args(flags.split('\u{1f}').filter(|flag| !flag.is_empty()));
 
-    let is_written = std::fs::write(&source, "fn main() {}").is_ok();
+    let is_written = fs::write(&source, "fn main() {}").is_ok();
     is_written && rustc.output().is_ok_and(|linked| linked.status.success())
 }

@@ -1,5 +1,8 @@
 //! The `firstbyte` command: parse, run, exit.
 
+#[cfg(trapped_calls)]
+mod trapped_calls;
+
 use firstbyte::cli::{Cli, CliCommand};
 use firstbyte::commands::Exit;
 use firstbyte::output::{say, visible};

@@ -2,9 +2,8 @@
 
 use crate::corpus::embedded::programs_of;
 use crate::corpus::{CorpusError, Program};
-use include_dir::{Dir, include_dir};
 
-static PROGRAMS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/claims");
+static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/claims.packed"));
 
 /// Whether a program is one of the solutions of C Runtime Overhead's Level 0, or runs beside them. They are built and run apart from the corpus.
 pub fn is_level0(program: &str) -> bool {
@@ -13,5 +12,5 @@ pub fn is_level0(program: &str) -> bool {
 
 /// The embedded programs, sorted by name.
 pub fn programs() -> Result<Vec<Program>, CorpusError> {
-    programs_of(&PROGRAMS)
+    programs_of(PROGRAMS)
 }

@@ -5,6 +5,7 @@ use super::export::ExportArgs;
 use super::options::{CacheArgs, JsonArgs, MeasuringArgs};
 use super::values::{duration, nanos, whole};
 use crate::bench::{Placement, RunLimit};
+use crate::corpus::Selection;
 use crate::document::Kind;
 use crate::document::bench::ColdMethod;
 use crate::output::Target;
@@ -36,12 +37,18 @@ pub struct Args {
     /// Take about 20 seconds in total, not counting builds
     #[arg(long, conflicts_with = "runs")]
     quick: bool,
-    /// Measure only these programs (can be repeated; --list shows all)
+    /// Measure all programs that this machine has the tools for, not only the core: `firstbyte doctor --install --all`
+    #[arg(long)]
+    all: bool,
+    /// Measure only these programs (can be repeated; * and ? are wildcards; --list --all shows all names)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// Measure only programs with this tag, and those of --only (can be repeated)
+    /// Measure only programs with this tag, and those of --only (can be repeated); a group such as jvm is a tag
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     tag: Vec<String>,
+    /// Measure only the programs of this language, and those of --only and --tag (can be repeated)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    language: Vec<String>,
     /// Add the programs of DIR, which has one subfolder with a program.toml for each
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
@@ -75,9 +82,7 @@ pub struct Plan {
     pub limit: RunLimit,
     /// The number of rounds before the measured ones.
     pub warmup: u32,
-    pub names: Vec<String>,
-    /// Programs with one of these tags are wanted, too. Without names and tags: all programs except the optional ones.
-    pub tags: Vec<String>,
+    pub selection: Selection,
     pub corpus: Option<PathBuf>,
     pub list: bool,
     /// The states of the page cache in which everything is measured: how it is made cold, `None` if it stays warm.
@@ -119,8 +124,12 @@ impl Args {
         Plan {
             limit,
             warmup: self.warmup.unwrap_or(if self.runs == Some(1) { 0 } else { WARMUP }),
-            names: self.only,
-            tags: self.tag,
+            selection: Selection {
+                names: self.only,
+                tags: self.tag,
+                languages: self.language,
+                all: self.all,
+            },
             corpus: self.corpus,
             list: self.list,
             caches: self.cache.states(),

@@ -46,7 +46,7 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let chosen = choose_phases(plan.backend).map_err(CommandError::unable)?;
 
     let (ready, mut skipped) = prepare(&programs, plan)?;
-    skipped.extend(corpus.not_programs(&plan.names, &plan.tags).cloned());
+    skipped.extend(corpus.not_programs(&plan.selection).cloned());
     if ready.is_empty() {
         return Err(CommandError::unable(nothing_to_run(&skipped)));
     }
@@ -69,7 +69,7 @@ fn exit(document: &Document, skipped: &[SkippedProgram]) -> Exit {
 
 /// The requested programs, and the floor, so that there is something to compare with.
 fn selected<'c>(corpus: &'c Corpus, plan: &Plan) -> Result<Vec<&'c Program>, CommandError> {
-    let programs = corpus.select(&plan.names, &plan.tags).map_err(CommandError::usage)?;
+    let programs = corpus.select(&plan.selection).map_err(CommandError::usage)?;
     let floor = corpus.find(FLOOR).filter(|floor| !programs.iter().any(|p| p.name() == floor.name()));
     Ok(floor.into_iter().chain(programs).collect())
 }
@@ -77,7 +77,8 @@ fn selected<'c>(corpus: &'c Corpus, plan: &Plan) -> Result<Vec<&'c Program>, Com
 fn list(programs: &[&Program]) -> String {
     let line = |program: &&Program| {
         let manifest = &program.manifest;
-        format!("{:<22} {} ({})\n", manifest.name, manifest.description, manifest.tags.join(", "))
+        let tags: Vec<&str> = manifest.tags.iter().chain(&manifest.group).map(String::as_str).collect();
+        format!("{:<22} {} ({})\n", manifest.name, manifest.description, tags.join(", "))
     };
     programs.iter().map(line).collect()
 }

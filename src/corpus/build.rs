@@ -60,9 +60,13 @@ fn without_tools(program: &Program, missing: &[MissingTool]) -> SkippedProgram {
     packages.sort();
     packages.dedup();
     let reasons: Vec<&str> = missing.iter().map(|tool| tool.reason.as_str()).collect();
-    let install = debian::install_command(&packages);
+    let others = missing.iter().filter(|tool| !tool.install.is_empty());
+    let commands: Vec<String> = debian::install_command(&packages)
+        .into_iter()
+        .chain(others.map(|tool| tool.install.join(" ")))
+        .collect();
     SkippedProgram {
-        install,
+        install: (!commands.is_empty()).then(|| commands.join(" && ")),
         ..SkippedProgram::new(program.name(), SkipCause::ToolMissing, reasons.join(", "))
     }
 }

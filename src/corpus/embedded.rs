@@ -1,35 +1,38 @@
-//! The corpus embedded in the binary.
+//! The programs in the binary. `build.rs` packs each folder of programs into one compressed file.
 
-use super::{CorpusError, Program, SourceFile};
-use include_dir::{Dir, include_dir};
+use super::{CorpusError, Program, SourceFile, folder};
+use flate2::read::DeflateDecoder;
+use std::collections::BTreeMap;
+use std::io::Read;
 
-static CORPUS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
+static CORPUS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/corpus.packed"));
 
 /// Sorted by name.
 pub(crate) fn programs() -> Result<Vec<Program>, CorpusError> {
-    programs_of(&CORPUS)
+    programs_of(CORPUS)
 }
 
-/// The programs of another embedded folder, sorted by name.
-pub(crate) fn programs_of(corpus: &Dir<'static>) -> Result<Vec<Program>, CorpusError> {
-    let mut programs = corpus.dirs().map(program).collect::<Result<Vec<_>, _>>()?;
-    programs.sort_by(|a, b| a.name().cmp(b.name()));
-    Ok(programs)
-}
+/// The programs of another packed folder, sorted by name.
+pub(crate) fn programs_of(packed: &[u8]) -> Result<Vec<Program>, CorpusError> {
+    let mut unpacked = Vec::new();
+    let _ = DeflateDecoder::new(packed).read_to_end(&mut unpacked); // a file that we packed has no errors
 
-fn program(folder: &Dir<'static>) -> Result<Program, CorpusError> {
-    let name = folder.path().to_string_lossy();
-    let mut sources = Vec::new();
-    collect(folder, folder, &mut sources);
-    super::folder::assemble(sources, &format!("{name}/program.toml"), &name)
-}
-
-fn collect(root: &Dir<'static>, folder: &Dir<'static>, sources: &mut Vec<SourceFile>) {
-    for file in folder.files() {
-        let path = file.path().strip_prefix(root.path()).unwrap_or(file.path());
-        sources.push(SourceFile { path: path.to_owned(), contents: file.contents().to_vec() });
+    let mut programs: BTreeMap<&str, Vec<SourceFile>> = BTreeMap::new();
+    let mut rest = &unpacked[..];
+    while let Some((path, contents, after)) = first_file(rest) {
+        let (program, path) = path.split_once('/').unwrap_or(("", path));
+        let file = SourceFile { path: path.into(), contents: contents.to_vec() };
+        programs.entry(program).or_default().push(file);
+        rest = after;
     }
-    for inner in folder.dirs() {
-        collect(root, inner, sources);
-    }
+    let assemble = |(name, sources)| folder::assemble(sources, &format!("{name}/program.toml"), name);
+    programs.into_iter().map(assemble).collect()
+}
+
+/// The path and the contents of the first file, and what follows it.
+fn first_file(packed: &[u8]) -> Option<(&str, &[u8], &[u8])> {
+    let end = packed.iter().position(|byte| *byte == b'\n')?;
+    let (length, path) = std::str::from_utf8(&packed[..end]).ok()?.split_once(' ')?;
+    let (contents, rest) = packed[end + 1..].split_at_checked(length.parse().ok()?)?;
+    Some((path, contents, rest))
 }

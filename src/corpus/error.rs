@@ -40,10 +40,12 @@ pub enum CorpusError {
         "two programs are named `{name}`\nhelp: rename the folder of yours, and `name` in its program.toml"
     )]
     Twice { name: String },
+    #[error("the corpus contains no group `{name}`\nhelp: its groups are {groups}")]
+    NoGroup { name: String, groups: String },
     /// The corpus contains nothing of this name.
     #[error("the corpus contains no {kind} `{name}`\nhelp: {}", suggestion(.nearest.as_deref()))]
     Unknown {
-        /// `program` or `tag`.
+        /// `program`, `tag` or `language`.
         kind: &'static str,
         name: String,
         /// An existing name with a similar spelling.
@@ -54,6 +56,6 @@ pub enum CorpusError {
 fn suggestion(nearest: Option<&str>) -> String {
     match nearest {
         Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => "`firstbyte showdown --list` shows all of them".to_owned(),
+        None => "`firstbyte showdown --list --all` shows all of them".to_owned(),
     }
 }

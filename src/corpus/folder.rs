@@ -1,7 +1,8 @@
 //! The user's corpus: a folder with one subfolder per program.
 
 use super::{CorpusError, Manifest, Program, SkipCause, SkippedProgram, SourceFile};
-use std::fs;
+use std::fs::{self, DirEntry, File, FileType};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 const MANIFEST: &str = "program.toml";
@@ -12,7 +13,8 @@ const MAX_FOLDER_BYTES: u64 = 16 << 20;
 /// The programs in the subfolders of `root`, sorted by name, and the subfolders without a program. Subfolders whose name
 /// begins with a dot are ignored.
 pub(crate) fn programs(root: &Path) -> Result<(Vec<Program>, Vec<SkippedProgram>), CorpusError> {
-    let mut folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|path| is_shown(path)).collect();
+    let shown = entries(root)?.into_iter().filter(is_shown);
+    let mut folders: Vec<PathBuf> = shown.map(|(path, _)| path).collect();
     folders.sort();
     let (programs, others): (Vec<_>, Vec<_>) =
         folders.into_iter().partition(|folder| folder.join(MANIFEST).exists());
@@ -24,9 +26,9 @@ pub(crate) fn programs(root: &Path) -> Result<(Vec<Program>, Vec<SkippedProgram>
     Ok((programs, others.iter().map(|folder| no_program(folder)).collect()))
 }
 
-fn is_shown(path: &Path) -> bool {
+fn is_shown((path, kind): &(PathBuf, FileType)) -> bool {
     let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    path.is_dir() && !hidden
+    (kind.is_dir() || kind.is_symlink() && path.is_dir()) && !hidden
 }
 
 fn no_program(folder: &Path) -> SkippedProgram {
@@ -69,17 +71,16 @@ fn collect(
     left: &mut u64,
     sources: &mut Vec<SourceFile>,
 ) -> Result<(), CorpusError> {
-    for path in entries(folder)? {
+    for (path, kind) in entries(folder)? {
         // Symbolic links are not followed: a link upwards would never end.
-        let kind = fs::symlink_metadata(&path).map_err(|cause| unreadable(&path, cause))?;
         if kind.is_dir() {
             collect(root, &path, left, sources)?;
         } else if kind.is_file() {
+            let contents = read(&path, *left + 1).map_err(|cause| unreadable(&path, cause))?;
             *left = left
-                .checked_sub(kind.len())
+                .checked_sub(contents.len() as u64)
                 .ok_or_else(|| CorpusError::TooLarge { path: root.to_owned(), limit: MAX_FOLDER_BYTES })?;
 
-            let contents = fs::read(&path).map_err(|cause| unreadable(&path, cause))?;
             let path = path.strip_prefix(root).unwrap_or(&path).to_owned();
             sources.push(SourceFile { path, contents });
         }
@@ -87,11 +88,20 @@ fn collect(
     Ok(())
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
-    let listed = fs::read_dir(folder).and_then(|all| all.map(|entry| Ok(entry?.path())).collect());
+/// At most this many bytes of a file.
+fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut contents = Vec::with_capacity(4096); // so that a source is read at once
+    File::open(path)?.take(most).read_to_end(&mut contents)?;
+    Ok(contents)
+}
+
+/// The paths in a folder and their types, which cost no further system calls.
+fn entries(folder: &Path) -> Result<Vec<(PathBuf, FileType)>, CorpusError> {
+    let typed = |entry: io::Result<DirEntry>| entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)));
+    let listed = fs::read_dir(folder).and_then(|all| all.map(typed).collect());
     listed.map_err(|cause| unreadable(folder, cause))
 }
 
-fn unreadable(path: &Path, cause: std::io::Error) -> CorpusError {
+fn unreadable(path: &Path, cause: io::Error) -> CorpusError {
     CorpusError::Unreadable { path: path.to_owned(), cause }
 }

@@ -27,6 +27,10 @@ pub struct Manifest {
     /// Included in a showdown only if its name or one of its tags is given.
     #[serde(default)]
     pub optional: bool,
+    /// The group of a program outside the core: included in a showdown only with `--all`, or if its name, its language or
+    /// this group is given. Its tools are installed with `doctor --install --all`.
+    #[serde(default)]
+    pub group: Option<String>,
     /// The architectures that it supports, named as in `std::env::consts::ARCH`. Empty means all.
     #[serde(default)]
     pub architectures: Vec<String>,
@@ -39,7 +43,7 @@ pub struct Manifest {
     /// Further conditions for the program to run on a machine.
     #[serde(default)]
     pub require: Vec<Requirement>,
-    /// The build steps in order, one argv each.
+    /// The build steps in order, one argv each. A program without a step, a script and a builtin is run from its source.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
     /// If set, the executable file `test` is this script.
@@ -77,7 +81,11 @@ pub struct ToolSpec {
     #[serde(default)]
     pub locate: Vec<String>,
     /// The Debian packages that provide it.
+    #[serde(default)]
     pub packages: Vec<String>,
+    /// The command that installs it if no Debian package does.
+    #[serde(default)]
+    pub install: Vec<String>,
 }
 
 /// A condition on the machine or on a tool.
@@ -252,19 +260,23 @@ impl Manifest {
         self.check_words()?;
         self.check_files()?;
         let ways = [!self.build.is_empty(), self.script.is_some(), self.builtin.is_some()];
-        if ways.iter().filter(|way| **way).count() != 1 {
-            return Err("it needs exactly one of `build`, `script` and `builtin`".to_owned());
+        let ways = ways.iter().filter(|way| **way).count();
+        if ways > 1 || ways == 0 && self.run == test_argv() {
+            return Err("it needs exactly one of `build`, `script` and `builtin`, or only `run`".to_owned());
         }
         self.check_commands()
     }
 
     fn check_words(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-        if self.name.is_empty() || !self.name.chars().all(plain) || self.name.starts_with('-') {
-            return Err(format!(
-                "`name` is `{}`, but may only contain a to z, 0 to 9, `-` and `_`",
-                self.name
-            ));
+        for (field, word) in
+            [("name", &self.name)].into_iter().chain(self.group.iter().map(|group| ("group", group)))
+        {
+            if word.is_empty() || !word.chars().all(plain) || word.starts_with('-') {
+                return Err(format!(
+                    "`{field}` is `{word}`, but may only contain a to z, 0 to 9, `-` and `_`"
+                ));
+            }
         }
         for (field, text) in [("language", &self.language), ("description", &self.description)] {
             if text.trim().is_empty() || text.chars().any(char::is_control) {

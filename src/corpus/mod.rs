@@ -18,6 +18,7 @@ mod folder;
 pub mod manifest;
 mod placeholder;
 mod prepare;
+mod selection;
 mod skipped;
 pub mod toolchain;
 pub mod verify;
@@ -28,6 +29,7 @@ pub use error::CorpusError;
 pub use firstbyte_cache::{BuildCache, CacheError};
 pub use manifest::Manifest;
 pub use prepare::{PrepareOptions, PrepareStep, prepare, prepare_all};
+pub use selection::Selection;
 pub use skipped::{SkipCause, SkippedProgram};
 
 use std::collections::BTreeSet;
@@ -66,6 +68,11 @@ impl Program {
     pub fn has_tag(&self, tag: &str) -> bool {
         self.manifest.tags.iter().any(|known| known == tag)
     }
+
+    /// Whether its tools are checked and installed without being asked for.
+    pub fn is_core(&self) -> bool {
+        self.manifest.group.is_none()
+    }
 }
 
 /// All programs: the embedded ones, then the user's.
@@ -103,82 +110,10 @@ impl Corpus {
         self.programs.iter().find(|program| program.name() == name)
     }
 
-    /// The programs with these names or tags, each once and in the order of the corpus. Without names and tags: all
-    /// but the optional ones.
-    pub fn select(&self, names: &[String], tags: &[String]) -> Result<Vec<&Program>, CorpusError> {
-        let others = self.others.iter().map(|skipped| skipped.name.as_str());
-        check_known("program", names, self.programs.iter().map(Program::name).chain(others))?;
-        check_known(
-            "tag",
-            tags,
-            self.programs.iter().flat_map(|p| p.manifest.tags.iter().map(String::as_str)),
-        )?;
-
-        let asked = |program: &&Program| {
-            names.iter().any(|name| name == program.name()) || tags.iter().any(|tag| program.has_tag(tag))
-        };
-        let all = names.is_empty() && tags.is_empty();
-        Ok(self.programs.iter().filter(|p| if all { !p.manifest.optional } else { asked(p) }).collect())
-    }
-
-    /// The selected subfolders that contain no program.
-    pub fn not_programs(&self, names: &[String], tags: &[String]) -> impl Iterator<Item = &SkippedProgram> {
-        let all = names.is_empty() && tags.is_empty();
-        self.others.iter().filter(move |skipped| all || names.contains(&skipped.name))
-    }
-
-    /// The Debian packages that all programs need, sorted, each once.
+    /// The Debian packages that the programs without a group need, sorted, each once.
     pub fn packages(&self) -> Vec<String> {
-        let all: BTreeSet<String> = self.programs.iter().flat_map(|p| p.manifest.packages()).collect();
+        let core = self.programs.iter().filter(|program| program.is_core());
+        let all: BTreeSet<String> = core.flat_map(|p| p.manifest.packages()).collect();
         all.into_iter().collect()
-    }
-}
-
-/// Checks that every given name is known.
-fn check_known<'a>(
-    kind: &'static str,
-    asked: &[String],
-    there: impl Iterator<Item = &'a str> + Clone,
-) -> Result<(), CorpusError> {
-    for name in asked {
-        if !there.clone().any(|known| known == name) {
-            let nearest = nearest(name, there);
-            return Err(CorpusError::Unknown { kind, name: name.clone(), nearest });
-        }
-    }
-    Ok(())
-}
-
-/// The known name that needs the fewest edits, if they are few for the name's length.
-fn nearest<'a>(name: &str, there: impl Iterator<Item = &'a str>) -> Option<String> {
-    let distance = |known: &str| strsim::damerau_levenshtein(known, name);
-    let nearest = there.min_by_key(|known| distance(known))?;
-    let most = (name.chars().count() / 3).max(1);
-    (distance(nearest) <= most && !name.is_empty()).then(|| nearest.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_misspelt_name_has_a_nearest_name_and_a_strange_one_has_none() {
-        let nearest = |name| nearest(name, ["c-printf", "c-printf-real", "go", "node", "zsh"].into_iter());
-        assert_eq!(nearest("c-prinft").as_deref(), Some("c-printf"));
-        assert_eq!(nearest("nodejs").as_deref(), Some("node"));
-        assert_eq!(nearest("og").as_deref(), Some("go"));
-        assert_eq!((nearest(""), nearest("cobol"), nearest("x")), (None, None, None));
-    }
-
-    #[test]
-    fn the_error_for_an_unknown_name_always_helps() {
-        let corpus = Corpus::load(None).unwrap();
-        let message = |name: &str| corpus.select(&[name.to_owned()], &[]).unwrap_err().to_string();
-        assert!(message("c-prinft").ends_with("help: did you mean `c-printf`?"), "{}", message("c-prinft"));
-        assert!(
-            message("").ends_with("help: `firstbyte showdown --list` shows all of them"),
-            "{}",
-            message("")
-        );
     }
 }

@@ -31,6 +31,8 @@ pub struct MissingTool {
     pub reason: String,
     /// The Debian packages that provide it.
     pub packages: Vec<String>,
+    /// The command that installs it if no Debian package does, or empty.
+    pub install: Vec<String>,
 }
 
 type Found = Result<FoundTool, MissingTool>;
@@ -72,8 +74,10 @@ pub(crate) fn paths(tools: &[FoundTool]) -> Tools {
 }
 
 fn ask(spec: &ToolSpec) -> Found {
-    let missing =
-        |reason: String| MissingTool { tool: spec.tool.clone(), reason, packages: spec.packages.clone() };
+    let missing = |reason: String| {
+        let ToolSpec { tool, packages, install, .. } = spec.clone();
+        MissingTool { tool, reason, packages, install }
+    };
     let first = find_in_path(&spec.tool).ok_or_else(|| missing(format!("`{}` is not in PATH", spec.tool)))?;
     let path = if spec.locate.is_empty() { first } else { locate(spec, &first).map_err(missing)? };
     let version = version(spec, &path);
@@ -120,7 +124,8 @@ mod tests {
 
     fn spec(tool: &str, version: &[&str], locate: &[&str]) -> ToolSpec {
         let owned = |argv: &[&str]| argv.iter().map(|text| (*text).to_owned()).collect();
-        ToolSpec { tool: tool.to_owned(), version: owned(version), locate: owned(locate), packages: vec![] }
+        let (tool, version, locate) = (tool.to_owned(), owned(version), owned(locate));
+        ToolSpec { tool, version, locate, packages: vec![], install: vec![] }
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! the tests need besides.
 
 use super::apt::{self, Failure, Interruption};
-use crate::corpus::{Corpus, debian, toolchain};
+use crate::corpus::{Corpus, Program, debian, toolchain};
 use crate::document::doctor::InstallPlan;
 use firstbyte_measure::launch::find_in_path;
 use std::collections::{BTreeMap, BTreeSet};
+
+const UPDATE: [&str; 2] = ["apt-get", "update"];
 
 const TESTS: &str = include_str!("../../tests/packages.toml");
 
@@ -30,17 +32,21 @@ pub enum InstallError {
 
 /// What the corpus lacks.
 pub fn plan_for_corpus(corpus: &Corpus) -> InstallPlan {
-    plan(missing_in(corpus))
+    plan(missing_in(core(corpus)))
 }
 
 /// What the corpus, the build and the tests lack.
 pub fn plan_for_tests(corpus: &Corpus) -> InstallPlan {
-    let mut packages = missing_in(corpus);
+    let mut packages = missing_in(core(corpus));
     packages.extend(test_packages().into_keys().filter(|name| is_missing(name)));
     plan(packages)
 }
 
-fn plan(packages: BTreeSet<String>) -> InstallPlan {
+fn core(corpus: &Corpus) -> impl Iterator<Item = &Program> {
+    corpus.programs().iter().filter(|program| program.is_core())
+}
+
+pub(super) fn plan(packages: BTreeSet<String>) -> InstallPlan {
     let packages: Vec<String> = packages.into_iter().collect();
     InstallPlan { command: debian::install_command(&packages), packages }
 }
@@ -62,6 +68,19 @@ pub fn install(plan: &InstallPlan, announce: &mut dyn FnMut(&str)) -> Result<(),
     run(&install, Interruption::Waits, announce)
 }
 
+/// Runs a command that installs what no Debian package contains. Calls `announce` with it first.
+pub fn install_otherwise(command: &[String], announce: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
+    run(command, Interruption::EndsIt, announce)
+}
+
+/// Updates the lists of packages if there are none, because without them nothing has a size.
+pub fn update_lists(announce: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
+    if has_package_lists() || !rustix::process::geteuid().is_root() || find_in_path("apt-get").is_none() {
+        return Ok(());
+    }
+    run(&UPDATE.map(str::to_owned), Interruption::EndsIt, announce)
+}
+
 /// Downloads the packages. If the package lists are missing or too old, updates them first.
 fn download(install: &[String], announce: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
     let download = [install, &["--download-only".to_owned()]].concat();
@@ -71,7 +90,7 @@ fn download(install: &[String], announce: &mut dyn FnMut(&str)) -> Result<(), In
             answer => return answer,
         }
     }
-    run(&["apt-get", "update"].map(str::to_owned), Interruption::EndsIt, announce)?;
+    run(&UPDATE.map(str::to_owned), Interruption::EndsIt, announce)?;
     run(&download, Interruption::EndsIt, announce)
 }
 
@@ -83,9 +102,10 @@ pub fn test_packages() -> BTreeMap<String, String> {
     ["build", "packages"].iter().filter_map(|section| sections.remove(*section)).flatten().collect()
 }
 
-fn missing_in(corpus: &Corpus) -> BTreeSet<String> {
+/// The packages that programs for this architecture lack.
+pub(super) fn missing_in<'c>(programs: impl Iterator<Item = &'c Program>) -> BTreeSet<String> {
     let mut packages = BTreeSet::new();
-    for program in corpus.programs().iter().filter(|program| program.manifest.fits(std::env::consts::ARCH)) {
+    for program in programs.filter(|program| program.manifest.fits(std::env::consts::ARCH)) {
         if let Err(missing) = toolchain::find_all(&program.manifest) {
             packages.extend(missing.into_iter().flat_map(|tool| tool.packages));
         }

@@ -1,10 +1,11 @@
 //! What this machine can and cannot do, why, and the command that fixes it.
 //!
 //! [`probes`] tries everything, [`checks`] judges the answers (pure), [`tools`] asks the toolchains of the corpus, and
-//! [`install`] installs what is missing. Nothing here prints.
+//! [`install`] installs what is missing, and [`groups`] says what all programs lack. Nothing here prints.
 
 mod apt;
 pub mod checks;
+pub mod groups;
 pub mod install;
 pub mod probes;
 mod tools;

@@ -31,7 +31,7 @@ pub(super) fn checks(corpus: &Corpus) -> Vec<Check> {
 /// Each tool once, with the programs that need it. A specification that resolves shims is preferred.
 fn by_tool(corpus: &Corpus) -> BTreeMap<&str, (&ToolSpec, Vec<&str>)> {
     let mut tools: BTreeMap<&str, (&ToolSpec, Vec<&str>)> = BTreeMap::new();
-    for program in corpus.programs().iter().filter(|program| fits_here(program)) {
+    for program in corpus.programs().iter().filter(|program| is_checked(program)) {
         for spec in &program.manifest.toolchain {
             let (chosen, programs) = tools.entry(&spec.tool).or_insert((spec, Vec::new()));
             programs.push(program.name());
@@ -43,8 +43,8 @@ fn by_tool(corpus: &Corpus) -> BTreeMap<&str, (&ToolSpec, Vec<&str>)> {
     tools
 }
 
-fn fits_here(program: &Program) -> bool {
-    program.manifest.fits(std::env::consts::ARCH)
+fn is_checked(program: &Program) -> bool {
+    program.is_core() && program.manifest.fits(std::env::consts::ARCH)
 }
 
 fn judge(answer: Result<FoundTool, MissingTool>, programs: &[&str]) -> Check {
@@ -85,7 +85,7 @@ fn shim(tool: &FoundTool) -> Option<PathBuf> {
 
 fn packages(corpus: &Corpus) -> impl Iterator<Item = Check> {
     let mut needed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for program in corpus.programs().iter().filter(|program| fits_here(program)) {
+    for program in corpus.programs().iter().filter(|program| is_checked(program)) {
         for package in &program.manifest.packages {
             needed.entry(package).or_default().push(program.name());
         }

@@ -86,6 +86,18 @@ pub struct InstallPlan {
     pub command: Option<String>,
 }
 
+/// What the programs of one group of the corpus lack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupPlan {
+    pub group: String,
+    /// The Debian packages.
+    pub install: InstallPlan,
+    /// The size of the download and the size on disk, as apt-get prints them; `None` if it does not say.
+    pub sizes: Option<(String, String)>,
+    /// The commands that install what no Debian package contains, each once.
+    pub commands: Vec<Vec<String>>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,10 @@
 
 use crate::corpus::embedded::programs_of;
 use crate::corpus::{Built, CorpusError, Program};
-use include_dir::{Dir, include_dir};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-static PROGRAMS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/throughput");
+static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/throughput.packed"));
 
 /// The design that the others are compared with: the fastest program of Response to Response, fixed.
 pub const BASELINE: &str = "asm-v2";
@@ -35,7 +34,7 @@ pub struct Design {
 
 /// The embedded programs, sorted by name.
 pub fn programs() -> Result<Vec<Program>, CorpusError> {
-    programs_of(&PROGRAMS)
+    programs_of(PROGRAMS)
 }
 
 impl Design {

@@ -7,15 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Every room, from the top, and the rooms that it may use. A room is a module of `src/` or one of our crates.
-const ROOMS: [(&str, &str); 27] = [
+const ROOMS: [(&str, &str); 28] = [
     ("main", "cli commands output measure"),
+    ("trapped_calls", ""),
     (
         "commands",
         "cli report bisect budget tune comparison claims floor throughput watch prometheus tracing analysis doctor corpus bench document inspect output measure cc elf",
     ),
     (
         "cli",
-        "report bisect budget tune claims floor throughput watch prometheus tracing analysis bench document output measure elf",
+        "report bisect budget tune claims floor throughput watch prometheus tracing analysis corpus bench document output measure elf",
     ),
     ("report", "bisect comparison claims analysis document inspect stats output measure elf"),
     ("bisect", "bench document stats measure"),

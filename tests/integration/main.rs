@@ -1,6 +1,7 @@
 //! One integration binary with one module per subject. No test asserts how long something took.
 
 mod action;
+mod android;
 mod architecture;
 mod bench;
 mod bench_counting;
@@ -48,6 +49,7 @@ mod inspect_layouts;
 mod inspect_runtime;
 mod installing;
 mod kill;
+mod languages;
 mod level0;
 mod lines;
 mod lines_terminal;

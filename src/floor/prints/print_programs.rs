@@ -2,7 +2,7 @@
 
 use super::print_runs::TimedProgram;
 use super::{Prints, first_line, lack};
-use crate::corpus::{Built, Corpus, PrepareOptions, Program, build_cache, prepare_all};
+use crate::corpus::{Built, Corpus, PrepareOptions, Program, Selection, build_cache, prepare_all};
 use crate::document::floor::{Missing, Print};
 use crate::floor::{Effort, FloorError};
 use firstbyte_measure::launch::interrupt;
@@ -38,7 +38,8 @@ pub fn measure(effort: Effort, seed: u64) -> Result<(Vec<Print>, Vec<Missing>), 
 fn built() -> Result<(Vec<TimedProgram>, Vec<Missing>), String> {
     let corpus = Corpus::load(None).map_err(|error| error.to_string())?;
     let cache = build_cache().map_err(|error| error.to_string())?;
-    let programs = corpus.select(&[], &[TAG.to_owned()]).map_err(|error| error.to_string())?;
+    let timed = Selection { tags: vec![TAG.to_owned()], ..Selection::default() };
+    let programs = corpus.select(&timed).map_err(|error| error.to_string())?;
     let interrupted = || interrupt::interrupted().is_some();
     let results = prepare_all(&programs, &cache, PrepareOptions::new(&interrupted), &|_| {});
 

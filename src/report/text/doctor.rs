@@ -1,7 +1,7 @@
 //! The doctor's report, for a terminal: a line for each check, and below it the reason and the fix.
 
 use super::terminal::{Terminal, columns, fitted};
-use crate::document::doctor::{Check, CheckGroup, DoctorReport, InstallPlan, Status};
+use crate::document::doctor::{Check, CheckGroup, DoctorReport, GroupPlan, InstallPlan, Status};
 use crate::output::visible;
 use anstyle::{AnsiColor, Style};
 use firstbyte_measure::machine::Machine;
@@ -119,6 +119,36 @@ fn summary(checks: &[Check], install: &InstallPlan, terminal: &Terminal) -> Vec<
     lines
 }
 
+/// The width of the names of groups.
+const GROUP: usize = 13;
+
+/// What groups of the corpus lack, and how large it is; if wanted, also the commands that install it.
+pub fn groups(plans: &[GroupPlan], with_commands: bool, terminal: &Terminal) -> String {
+    let mut lines = Vec::new();
+    for plan in plans {
+        let text = format!("{}{}", fitted(&plan.group, GROUP), what_it_lacks(plan));
+        lines.push(terminal.wrap(&text, GROUP));
+        if with_commands {
+            let others = plan.commands.iter().map(|command| command.join(" "));
+            lines.extend(plan.install.command.iter().cloned().chain(others));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn what_it_lacks(plan: &GroupPlan) -> String {
+    let mut parts = Vec::new();
+    if !plan.install.packages.is_empty() {
+        let sizes = match &plan.sizes {
+            Some((download, disk)) => format!("{download} to download, {disk} on disk"),
+            None => "unknown sizes".to_owned(),
+        };
+        parts.push(format!("{}: {sizes}", plan.install.packages.join(" ")));
+    }
+    parts.extend(plan.commands.iter().map(|command| format!("`{}`", command.join(" "))));
+    parts.join("; ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,6 +218,26 @@ mod tests {
         1 works, 1 works partly, 1 does not work
         to install the missing tools, run `firstbyte doctor --install` or:
         sudo apt-get install -y --no-install-recommends zsh
+        ");
+    }
+
+    #[test]
+    fn groups_are_shown_with_their_sizes_and_commands() {
+        let install = InstallPlan {
+            packages: vec!["duktape".to_owned(), "mujs".to_owned()],
+            command: Some("sudo apt-get install -y --no-install-recommends duktape mujs".to_owned()),
+        };
+        let plan = GroupPlan {
+            group: "javascript".to_owned(),
+            install,
+            sizes: Some(("300 kB".to_owned(), "900 kB".to_owned())),
+            commands: vec![["npm", "install", "--global", "deno"].map(str::to_owned).to_vec()],
+        };
+        insta::assert_snapshot!(groups(&[plan], true, &Terminal::default()), @r"
+        javascript   duktape mujs: 300 kB to download, 900 kB on disk; `npm install
+                     --global deno`
+        sudo apt-get install -y --no-install-recommends duktape mujs
+        npm install --global deno
         ");
     }
 

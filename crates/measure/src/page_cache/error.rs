@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ColdError {
     /// There is no mount namespace, without which copies would hide the originals from the whole machine.
-    #[error("cannot create a mount namespace: {cause}\nhelp: {}", allow_mounts())]
+    #[error("cannot create a mount namespace: {cause}\nhelp: {}", allow_mounts(cause))]
     Namespace {
         /// The kernel's answer.
         cause: io::Error,
@@ -53,7 +53,11 @@ pub enum ColdError {
     },
 }
 
-fn allow_mounts() -> String {
+fn allow_mounts(cause: &io::Error) -> String {
+    if cause.raw_os_error() == Some(libc::ENOSYS) {
+        return "measure with a warm page cache: a seccomp filter, such as Android's, forbids mounts"
+            .to_owned();
+    }
     let by_option = Confinement::examine().of_mount().map(|hindrance| hindrance.help);
     by_option.unwrap_or_else(|| {
         "run as root, or allow it: sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0".to_owned()

@@ -1,0 +1,3 @@
+(compile-file "hello.lisp" :system-p t)
+(c:build-program "test" :lisp-files '("hello.o"))
+(quit)

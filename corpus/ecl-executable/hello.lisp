@@ -1,0 +1,2 @@
+(write-line "hello world")
+(quit)

@@ -1,0 +1,2 @@
+main(_) ->
+    io:format("hello world~n").

@@ -1,0 +1,2 @@
+Print("hello world\n");
+QUIT;

@@ -1,0 +1,2 @@
+set print "-"
+print "hello world"

@@ -1,0 +1,3 @@
+:- initialization(main).
+
+main :- write('hello world'), nl, halt.

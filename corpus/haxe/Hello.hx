@@ -1,0 +1,5 @@
+class Hello {
+    static function main() {
+        Sys.println("hello world");
+    }
+}

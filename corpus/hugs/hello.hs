@@ -1,0 +1,2 @@
+module Main where
+main = putStrLn "hello world"

@@ -1,0 +1,2 @@
+System.out.println("hello world");
+/exit

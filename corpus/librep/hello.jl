@@ -1,0 +1,1 @@
+(write standard-output "hello world\n")

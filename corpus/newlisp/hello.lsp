@@ -1,0 +1,2 @@
+(println "hello world")
+(exit)

@@ -1,0 +1,4 @@
+int main() {
+    write("hello world\n");
+    return 0;
+}

@@ -1,0 +1,1 @@
+fun main () = print "hello world\n";

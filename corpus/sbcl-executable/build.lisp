@@ -1,0 +1,2 @@
+(defun main () (write-line "hello world"))
+(save-lisp-and-die "test" :executable t :toplevel #'main)

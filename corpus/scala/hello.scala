@@ -1,0 +1,5 @@
+object Hello {
+  def main(args: Array[String]): Unit = {
+    println("hello world")
+  }
+}

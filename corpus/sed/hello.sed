@@ -1,0 +1,3 @@
+#n
+1i\
+hello world

@@ -1,0 +1,2 @@
+const text: string = "hello world";
+console.log(text);

@@ -1,0 +1,2 @@
+call writefile(["hello world"], "/dev/stdout")
+quitall!

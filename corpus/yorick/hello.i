@@ -1,0 +1,1 @@
+write, format="%s\n", "hello world";

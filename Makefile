@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown corpus-all test lint unit proofs kernels kernels-ci prometheus soak kill stress fuzz level0 dist dist-try publish bench bench-check figures build-needs clean
+.PHONY: all showdown corpus-all test lint unit proofs kernels kernels-ci frames prometheus soak kill stress fuzz level0 dist dist-try publish bench bench-check figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -65,6 +65,11 @@ KERNELS ?= --markdown docs/kernels.md
 kernels: build-needs
 	scripts/build-needs kernels
 	tests/kernels/run $(KERNELS)
+
+# Tests the functions of interpreted programs with every interpreter of this machine, and writes the table of those that
+# were true. FIRSTBYTE_PERLS and the like name further ones: scripts/frames.
+frames: build-needs
+	scripts/frames --write docs/languages-in-traces.md
 
 # For CI: the oldest and the newest kernel of each architecture, on arm64 only with the tracers.
 kernels-ci: build-needs

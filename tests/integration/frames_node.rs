@@ -158,7 +158,7 @@ fn functions_of_node_have_their_file_their_package_and_their_share() {
             "{context}: the interpreter is left out\n{stacks}"
         );
         assert!(stacks.contains("prepare (index.js:1);v8::internal::JsonStringify"), "{context}\n{stacks}");
-        eprintln!("{context}: {} samples", result["sampling"]["samples"]);
+        eprintln!("true: JavaScript {context}: {} samples", result["sampling"]["samples"]);
     }
 }
 

@@ -33,7 +33,7 @@ mod file_systems;
 mod floor;
 mod frames;
 mod frames_node;
-mod frames_ruby;
+mod frames_truth;
 mod fuzz;
 mod growth;
 mod guide;

@@ -66,7 +66,7 @@ fn own(nodes: &[Node], root: usize) -> BTreeMap<&Frame, Own<'_>> {
 
 /// Whether a function belongs to the program itself, not to a library.
 fn is_own(frame: &Frame) -> bool {
-    frame.source.is_some() && !is_library(&frame.module)
+    frame.source.is_some() && !is_library(frame)
 }
 
 fn is_site(frame: &Frame) -> bool {

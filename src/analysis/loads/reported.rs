@@ -4,6 +4,7 @@ use super::{Load, decimal, shells};
 use crate::analysis::Account;
 use crate::analysis::binaries::FileBinaries;
 use crate::analysis::runs::AskedRuntime;
+use firstbyte_measure::sampler::has_readable_frames;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -40,16 +41,10 @@ pub(in crate::analysis) fn runtimes(account: &Account, binaries: &FileBinaries) 
     found.into_iter().filter(|(_, programs)| *programs == 1).map(|(runtime, _)| runtime).collect()
 }
 
-/// The interpreters whose frames can be read, by the beginnings of their files' names.
-const READABLE: [&str; 3] = ["python", "node", "ruby"];
-
 /// Whether an interpreter executes a program in it whose frames can be read.
 pub(in crate::analysis) fn executes_readable(account: &Account) -> bool {
     let mut execs = account.processes.iter().flat_map(|process| &process.execs);
-    execs.any(|exec| {
-        let name = exec.executed.rsplit('/').next().unwrap_or_default();
-        READABLE.iter().any(|known| name.starts_with(known))
-    })
+    execs.any(|exec| has_readable_frames(exec.executed.rsplit('/').next().unwrap_or_default()))
 }
 
 fn runtime(path: &str, binaries: &FileBinaries) -> Option<AskedRuntime> {

@@ -43,7 +43,15 @@ pub(super) fn merged(native: Vec<NativeFrame>, language: &LanguageStack) -> (Vec
             (by_runs(native, language, main_loop), line)
         }
         Joint::FramePointers => by_pointers(native, language),
+        Joint::Leaf => (outside_leaf(native, language), language.frames.first().and_then(|frame| frame.line)),
     }
+}
+
+/// The native frames inside the interpreter's, then the language frames.
+fn outside_leaf(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Frame> {
+    let is_inside = |frame: &Frame| frame.module != language.interpreter && &*frame.module != GENERATED;
+    let inside = native.into_iter().map(|native| native.frame).take_while(is_inside);
+    inside.chain(language.frames.iter().map(frame)).collect()
 }
 
 fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec<Frame> {
@@ -295,6 +303,17 @@ mod tests {
         assert_eq!(merged_by_pointers(&all, &own), (names.to_owned(), Some(2)));
         let native = "Builtins_JSEntry v8::internal::Execution::Call";
         assert_eq!(merged_by_pointers(&outside, &own), (native.to_owned(), None), "no function yet");
+    }
+
+    #[test]
+    fn native_code_is_inside_of_functions_whose_native_frames_are_not_known() {
+        let stack = |modules: &str| {
+            let native = native(modules).into_iter().map(|frame| NativeFrame { frame, pointer: 0 });
+            let language = LanguageStack { joint: Joint::Leaf, ..language("b a", false) };
+            merged(native.collect(), &language)
+        };
+        let (frames, line) = stack("/libc:memcpy /x.so:f /py:run /libc:qsort /py:main /libc:_start");
+        assert_eq!((names(&frames).as_str(), line), ("memcpy f b a", Some(2)));
     }
 
     #[test]

@@ -1,91 +1,148 @@
 //! To which package a source file belongs.
 
+use super::Frame;
 use std::sync::Arc;
 
-/// What comes with Python.
-const OF_PYTHON: &str = "Python's standard library";
-/// What comes with Node.js.
-const OF_NODE: &str = "Node.js's standard library";
-const OF_RUBY: &str = "Ruby's standard library";
+/// How the source files of a language are arranged.
+struct Rules {
+    language: &'static str,
+    /// What comes with the language.
+    library: &'static str,
+    is_standard: fn(&str) -> bool,
+    /// The folders whose entries are packages. Packages may have such folders of their own: the last one counts.
+    folders: &'static [&'static str],
+    /// How many names behind such a folder make a package.
+    names: fn(&str) -> usize,
+}
 
-/// The folders whose entries are packages of Python.
-const PACKAGES: [&str; 2] = ["/site-packages/", "/dist-packages/"];
-/// That of packages of Node.js. Packages have such folders of their own, too.
-const MODULES: &str = "/node_modules/";
+const ALL: [Rules; 7] = [
+    Rules {
+        language: "Python",
+        library: "Python's standard library",
+        is_standard: |file| file.contains("/lib/python3") || file.starts_with("<frozen "),
+        folders: &["/site-packages/", "/dist-packages/"],
+        names: |_| 1,
+    },
+    Rules {
+        language: "JavaScript",
+        library: "Node.js's standard library",
+        is_standard: |file| file.starts_with("node:"),
+        folders: &["/node_modules/"],
+        // `@scope/name`
+        names: |inside| if inside.starts_with('@') { 2 } else { 1 },
+    },
+    Rules {
+        language: "Ruby",
+        library: "Ruby's standard library",
+        is_standard: |file| file.contains("/lib/ruby/") || file.starts_with("<internal:"),
+        // `/gems/3.1.0/gems/NAME-VERSION/`
+        folders: &["/gems/"],
+        names: |_| 1,
+    },
+    Rules {
+        language: "Java",
+        library: "Java's standard library",
+        is_standard: |file| {
+            ["java/", "javax/", "jdk/", "sun/", "com/sun/"].iter().any(|known| file.starts_with(known))
+        },
+        folders: &[],
+        names: |_| 1,
+    },
+    Rules {
+        language: "Perl",
+        library: "Perl's standard library",
+        is_standard: |file| ["/perl/5.", "/perl-base/", "/lib/5."].iter().any(|known| file.contains(known)),
+        folders: &[
+            "/share/perl5/",
+            "/lib/perl5/",
+            "-linux-gnu/perl5/",
+            "/site_perl/",
+            "/vendor_perl/",
+            "/local/share/perl/",
+        ],
+        names: |inside| 1 + inside.split('/').take_while(|name| is_version(name)).count(),
+    },
+    Rules {
+        language: "PHP",
+        library: "PHP's standard library",
+        is_standard: |file| file.contains("/share/php/"),
+        folders: &["/vendor/"],
+        // `name/name`
+        names: |_| 2,
+    },
+    Rules {
+        language: "zsh",
+        library: "zsh's own functions",
+        is_standard: |file| file.contains("/share/zsh/"),
+        folders: &["/site-functions/"],
+        names: |_| 1,
+    },
+];
 
-/// That of packages of Ruby.
-const GEMS: &str = "/gems/";
+/// The name of a folder for one version of Perl, or one processor.
+fn is_version(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_digit()) || name.contains("-linux")
+}
 
-/// Whether a module of a language frame is no part of the program itself.
-pub fn is_library(module: &str) -> bool {
-    [OF_PYTHON, OF_NODE, OF_RUBY].contains(&module)
-        || PACKAGES.iter().chain([&MODULES, &GEMS]).any(|folder| module.contains(folder))
+impl Rules {
+    fn of(language: &str) -> Option<&'static Rules> {
+        ALL.iter().find(|rules| rules.language == language)
+    }
+
+    /// Where the name of a package begins in a path.
+    fn inside(&self, path: &str) -> Option<usize> {
+        self.folders.iter().filter_map(|folder| Some(path.rfind(folder)? + folder.len())).max()
+    }
+
+    fn package<'f>(&self, file: &'f str) -> Option<&'f str> {
+        let start = self.inside(file)?;
+        let inside = &file[start..];
+        let ends = inside.match_indices('/').map(|(at, _)| at).chain([inside.len()]);
+        ends.take((self.names)(inside)).last().map(|length| &file[..start + length])
+    }
+}
+
+/// Whether a language frame is no part of the program itself.
+pub fn is_library(frame: &Frame) -> bool {
+    let rules = frame.source.as_ref().and_then(|source| Rules::of(source.language));
+    rules.is_some_and(|rules| *frame.module == *rules.library || rules.inside(&frame.module).is_some())
 }
 
 /// The package of a source file; of the user's own code, the file itself.
 pub(super) fn package(language: &str, file: &Arc<str>) -> Arc<str> {
-    let found = match language {
-        "Python" => of_python(file),
-        "JavaScript" => of_node(file),
-        "Ruby" => of_ruby(file),
-        _ => None,
-    };
+    let found = Rules::of(language)
+        .and_then(|rules| rules.package(file).or_else(|| (rules.is_standard)(file).then_some(rules.library)));
     found.map_or_else(|| Arc::clone(file), Into::into)
-}
-
-fn of_python(file: &str) -> Option<&str> {
-    let start = PACKAGES.iter().find_map(|folder| Some(file.find(folder)? + folder.len()));
-    let in_library = file.contains("/lib/python3") || file.starts_with("<frozen ");
-    start.map(|start| entry(file, start)).or(in_library.then_some(OF_PYTHON))
-}
-
-fn of_node(file: &str) -> Option<&str> {
-    let start = file.rfind(MODULES).map(|at| at + MODULES.len());
-    // `@scope/name`
-    let end = |start: usize| {
-        let first = entry(file, start);
-        if file[start..].starts_with('@') { entry(file, first.len() + 1) } else { first }
-    };
-    start.map(end).or(file.starts_with("node:").then_some(OF_NODE))
-}
-
-fn of_ruby(file: &str) -> Option<&str> {
-    // `/gems/3.1.0/gems/NAME-VERSION/`
-    let start = file.rfind(GEMS).map(|at| at + GEMS.len());
-    let in_library = file.contains("/lib/ruby/") || file.starts_with("<internal:");
-    start.map(|start| entry(file, start)).or(in_library.then_some(OF_RUBY))
-}
-
-/// The path to the entry whose name begins there.
-fn entry(file: &str, start: usize) -> &str {
-    let end = file.get(start..).and_then(|rest| rest.find('/'));
-    &file[..end.map_or(file.len(), |length| start + length)]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::SourceLine;
     use super::*;
 
     #[test]
     fn packages_and_the_standard_library_are_told_from_own_code() {
+        let of_python = Rules::of("Python").unwrap().library;
         let of = |file: &str| package("Python", &file.into()).to_string();
         assert_eq!(of("/v/lib/python3.11/site-packages/rich/a.py"), "/v/lib/python3.11/site-packages/rich");
         assert_eq!(of("/usr/lib/python3/dist-packages/six.py"), "/usr/lib/python3/dist-packages/six.py");
-        assert_eq!(of("/usr/lib/python3.11/json/decoder.py"), OF_PYTHON);
-        assert_eq!(of("<frozen importlib._bootstrap>"), OF_PYTHON);
+        assert_eq!(of("/usr/lib/python3.11/json/decoder.py"), of_python);
+        assert_eq!(of("<frozen importlib._bootstrap>"), of_python);
         assert_eq!([of("/app/plugins.py"), of("<string>")], ["/app/plugins.py", "<string>"]);
     }
 
     #[test]
     fn packages_of_ruby_are_gems() {
+        let of_ruby = Rules::of("Ruby").unwrap().library;
         let of = |file: &str| package("Ruby", &file.into()).to_string();
         assert_eq!(of("/var/lib/gems/3.1.0/gems/rack-3.0/lib/rack.rb"), "/var/lib/gems/3.1.0/gems/rack-3.0");
-        assert_eq!([of("/usr/lib/ruby/3.1.0/json.rb"), of("<internal:kernel>")], [OF_RUBY; 2]);
+        assert_eq!([of("/usr/lib/ruby/3.1.0/json.rb"), of("<internal:kernel>")], [of_ruby; 2]);
         assert_eq!([of("/app/lib/ruby.rb"), of("-e")], ["/app/lib/ruby.rb", "-e"]);
     }
 
     #[test]
     fn packages_of_node_are_the_innermost_ones() {
+        let of_node = Rules::of("JavaScript").unwrap().library;
         let of = |file: &str| package("JavaScript", &file.into()).to_string();
         assert_eq!(of("/a/node_modules/x/node_modules/y/lib/b.js"), "/a/node_modules/x/node_modules/y");
         assert_eq!(of("/a/node_modules/@s/y/b.js"), "/a/node_modules/@s/y");
@@ -93,7 +150,37 @@ mod tests {
             [of("/a/node_modules/@s"), of("/a/node_modules/")],
             ["/a/node_modules/@s", "/a/node_modules/"]
         );
-        assert_eq!([of("node:internal/fs"), of("/app/a.js"), of("[eval]")], [OF_NODE, "/app/a.js", "[eval]"]);
-        assert!(is_library(OF_NODE) && is_library("/a/node_modules/x") && !is_library("/app/a.js"));
+        assert_eq!([of("node:internal/fs"), of("/app/a.js"), of("[eval]")], [of_node, "/app/a.js", "[eval]"]);
+    }
+
+    #[test]
+    fn packages_of_perl_are_behind_versions() {
+        let of = |file: &str| package("Perl", &file.into()).to_string();
+        assert_eq!(of("/usr/share/perl5/Moo/Role.pm"), "/usr/share/perl5/Moo");
+        assert_eq!(
+            of("/usr/lib/x86_64-linux-gnu/perl5/5.36/Clone.pm"),
+            "/usr/lib/x86_64-linux-gnu/perl5/5.36/Clone.pm"
+        );
+        assert_eq!(
+            of("/p/lib/site_perl/5.40.0/x86_64-linux/Clone.pm"),
+            "/p/lib/site_perl/5.40.0/x86_64-linux/Clone.pm"
+        );
+        let library = Rules::of("Perl").unwrap().library;
+        let standard = ["/usr/share/perl/5.36/Carp.pm", "/usr/lib/x86_64-linux-gnu/perl-base/strict.pm"];
+        assert_eq!(standard.map(of), [library; 2]);
+        assert_eq!(of("/app/perl/a.pl"), "/app/perl/a.pl");
+    }
+
+    #[test]
+    fn functions_of_packages_and_of_the_standard_library_are_no_part_of_the_program() {
+        let is = |language, file: &str| {
+            let file: Arc<str> = file.into();
+            let source = Some(SourceLine { language, file: Arc::clone(&file), line: 1 });
+            is_library(&Frame { module: package(language, &file), function: None, source })
+        };
+        assert!(is("JavaScript", "node:fs") && is("JavaScript", "/a/node_modules/x/b.js"));
+        assert!(is("Python", "/usr/lib/python3/dist-packages/six.py"));
+        assert!(!is("JavaScript", "/app/a.js") && !is("Python", "/gems/a.py") && !is("bash", "/gems/a"));
+        assert!(!is_library(&Frame::native("/gems/a.so", None)));
     }
 }

@@ -1,34 +1,17 @@
 //! The stacks of user code for flame-graph tools: one line for each, `outer;inner TIME`, in nanoseconds.
 
+use super::stacks::stacks;
 use crate::document::trace::{TraceCall, TraceDocument};
 use std::fmt::Write;
 
 pub fn render(document: &TraceDocument) -> String {
     let mut text = String::new();
     for result in &document.results {
-        let calls = &result.user_calls;
-        let mut stacks: Vec<String> = Vec::with_capacity(calls.len());
-        for (call, self_time) in calls.iter().zip(own_times(calls)) {
-            let outer = call.caller.and_then(|caller| stacks.get(caller));
-            let stack = outer.map_or_else(|| label(call), |outer| format!("{outer};{}", label(call)));
-            if self_time >= 1.0 {
-                let _ = writeln!(text, "{stack} {self_time:.0}");
-            }
-            stacks.push(stack);
+        for (stack, time) in stacks(&result.user_calls, label) {
+            let _ = writeln!(text, "{} {time:.0}", stack.join(";"));
         }
     }
     text
-}
-
-/// The times of calls without what they called, nanoseconds.
-pub(super) fn own_times(calls: &[TraceCall]) -> Vec<f64> {
-    let mut own: Vec<f64> = calls.iter().map(|call| call.ns).collect();
-    for call in calls {
-        if let Some(own) = call.caller.and_then(|caller| own.get_mut(caller)) {
-            *own -= call.ns;
-        }
-    }
-    own
 }
 
 /// The format separates by semicolons and line ends.

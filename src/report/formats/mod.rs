@@ -17,8 +17,10 @@ mod markdown_text;
 pub mod openmetrics;
 pub mod orgmode;
 pub mod perfetto;
+pub mod pprof;
 mod result_table;
 pub mod speedscope;
+mod stacks;
 pub mod throughput_csv;
 pub mod throughput_markdown;
 mod tune_markdown;
@@ -59,6 +61,7 @@ pub enum Format {
     Firefox,
     Folded,
     Speedscope,
+    Pprof,
     Recording,
     Svg,
     Png,
@@ -92,7 +95,7 @@ const WHOLE: [Kind; 8] = [
 ];
 
 /// Every format, in the order of the help.
-pub const FORMATS: [FormatEntry; 15] = [
+pub const FORMATS: [FormatEntry; 16] = [
     FormatEntry {
         format: Format::Json,
         option: "export-json",
@@ -168,6 +171,13 @@ pub const FORMATS: [FormatEntry; 15] = [
         option: "export-speedscope",
         help: "Write the sampled stacks of user code for speedscope.app",
         extension: "speedscope.json",
+        kinds: &[Kind::Trace],
+    },
+    FormatEntry {
+        format: Format::Pprof,
+        option: "export-pprof",
+        help: "Write the sampled stacks of user code for `go tool pprof`",
+        extension: "pb.gz",
         kinds: &[Kind::Trace],
     },
     FormatEntry {
@@ -313,6 +323,7 @@ impl Exported<'_> {
             }
             (Format::Folded, Exported::Trace(trace)) => folded::render(trace.document),
             (Format::Speedscope, Exported::Trace(trace)) => speedscope::render(trace.document),
+            (Format::Pprof, Exported::Trace(trace)) => return Ok(Some(pprof::render(trace.document))),
             (Format::Recording, Exported::Trace(trace)) => match trace.run {
                 Some(run) => replay::save(run, trace.modules, trace.cpuid),
                 None => return Ok(None),

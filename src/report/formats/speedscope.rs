@@ -1,7 +1,7 @@
 //! The stacks of user code for speedscope (`https://github.com/jlfwong/speedscope/wiki/Importing-from-custom-sources`): one
 //! weighted sample for each stack, in nanoseconds.
 
-use super::folded::own_times;
+use super::stacks::stacks;
 use crate::document::trace::{TraceCall, TraceDocument, TraceProgram};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -41,17 +41,9 @@ impl Frames {
 }
 
 fn profile(result: &TraceProgram, frames: &mut Frames) -> Value {
-    let mut stacks: Vec<Vec<usize>> = Vec::with_capacity(result.user_calls.len());
-    let (mut samples, mut weights) = (Vec::new(), Vec::new());
-    for (call, time) in result.user_calls.iter().zip(own_times(&result.user_calls)) {
-        let mut stack = call.caller.and_then(|caller| stacks.get(caller)).cloned().unwrap_or_default();
-        stack.push(frames.number(call));
-        if time >= 1.0 {
-            samples.push(stack.clone());
-            weights.push(time.round());
-        }
-        stacks.push(stack);
-    }
+    let stacks = stacks(&result.user_calls, |call| frames.number(call));
+    let (samples, weights): (Vec<_>, Vec<_>) =
+        stacks.into_iter().map(|(stack, time)| (stack, time.round())).unzip();
     let end: f64 = weights.iter().sum();
     json!({
         "type": "sampled",

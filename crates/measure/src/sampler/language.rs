@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// A function of a program, by its definition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LanguageFunction {
-    /// `Python`, `JavaScript`, `Ruby`.
+    /// `Python`, `JavaScript`, `Ruby`, `Java`, `Perl`, `PHP`, `bash`, `zsh`.
     pub language: &'static str,
     /// Its name, qualified where the interpreter knows that: `Class.method`.
     pub name: Arc<str>,
@@ -45,6 +45,8 @@ pub enum Joint {
     Loop(&'static str),
     /// Each language frame is a native one, too.
     FramePointers,
+    /// They are outside of the native frames, up to the first one of the interpreter.
+    Leaf,
 }
 
 /// The stack of one thread in its own language.

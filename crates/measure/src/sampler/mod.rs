@@ -24,7 +24,7 @@ mod stops;
 pub use language::{Joint, LanguageFrame, LanguageFunction, LanguageStack, NativePart};
 pub use record::{Mapping, Record, StackSample, TaskEvent};
 pub use registers::Registers;
-pub use stops::StopSampler;
+pub use stops::{StopSampler, has_readable_frames};
 
 use self::rings::Rings;
 use crate::confinement::Hindrance;

@@ -1,5 +1,6 @@
 //! What an interpreter's file says: symbols, and figures at their places.
 
+use super::interpreter::{Version, version};
 use object::{Object, ObjectSegment, ObjectSymbol};
 use std::collections::HashMap;
 
@@ -55,6 +56,14 @@ impl<'b> Elf<'b> {
     pub(super) fn word(&self, address: u64) -> Option<u32> {
         let bytes = self.at(address, 4)?;
         bytes.try_into().ok().map(u32::from_le_bytes)
+    }
+
+    /// The version behind the first such text that one follows.
+    pub(super) fn version_after(&self, marker: &[u8]) -> Version {
+        let places = self.bytes.windows(marker.len()).enumerate().filter(|(_, bytes)| *bytes == marker);
+        places
+            .map(|(at, _)| at + marker.len())
+            .find_map(|at| version(&self.bytes[at..(at + 16).min(self.bytes.len())]))
     }
 
     pub(super) fn at(&self, address: u64, length: usize) -> Option<&'b [u8]> {

@@ -20,6 +20,20 @@ pub(super) trait Code: Debug + Send + Sync {
     fn line(&self, offset: i64) -> Option<u32>;
 }
 
+/// A function whose frames say which line they execute: that is the offset.
+#[derive(Debug)]
+pub(super) struct Lined(pub(super) Arc<LanguageFunction>);
+
+impl Code for Lined {
+    fn function(&self) -> Arc<LanguageFunction> {
+        Arc::clone(&self.0)
+    }
+
+    fn line(&self, line: i64) -> Option<u32> {
+        u32::try_from(line).ok().filter(|line| *line > 0)
+    }
+}
+
 /// A frame that was read.
 #[derive(Clone, Debug)]
 pub(super) struct RawFrame {
@@ -39,6 +53,11 @@ pub(super) struct RawNative {
 }
 
 impl RawFrame {
+    /// Of a function whose frames say their lines; `None`: the line is not known.
+    pub(super) fn on_line(code: Arc<dyn Code>, line: Option<u32>, begins_run: bool) -> RawFrame {
+        RawFrame { code, offset: line.map_or(0, i64::from), begins_run, native: None }
+    }
+
     pub(super) fn named(&self) -> LanguageFrame {
         let native = self.native.map(|native| NativePart {
             pointer: native.pointer,

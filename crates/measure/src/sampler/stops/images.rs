@@ -1,7 +1,8 @@
 //! The interpreters in the programs' memory: in which file, and where it is mapped.
 
 use super::elf::{Elf, Segment};
-use super::interpreter::{Interpreter, Stated, may_be_in};
+use super::interpreter::{Interpreter, Stated};
+use super::languages::{may_be_in, stated};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +19,7 @@ pub(super) struct Files(HashMap<(String, u64, u64), Option<Arc<File>>>);
 /// A file with an interpreter in it.
 #[derive(Debug)]
 struct File {
-    stated: Stated,
+    stated: Box<dyn Stated>,
     segments: Vec<Segment>,
 }
 
@@ -26,7 +27,7 @@ struct File {
 #[derive(Clone, Debug)]
 pub(super) enum Image {
     Known {
-        interpreter: Interpreter,
+        interpreter: Box<dyn Interpreter>,
         path: Arc<str>,
     },
     /// One whose frames cannot be read: its name and its version.
@@ -72,7 +73,7 @@ impl File {
     fn read(path: &Path) -> Option<File> {
         let bytes = fs::read(path).ok()?;
         let elf = Elf::parse(&bytes)?;
-        Some(File { stated: Stated::of(&elf, path)?, segments: elf.segments().to_vec() })
+        Some(File { stated: stated(&elf, path)?, segments: elf.segments().to_vec() })
     }
 
     fn image(&self, mapping: &Mapping<'_>) -> Option<Image> {

@@ -107,6 +107,18 @@ impl Reader<'_> {
         Some(room[0])
     }
 
+    /// Up to a zero byte; `None` also if there are more than `most` bytes before it.
+    pub(crate) fn c_string(&mut self, address: u64, most: u64) -> Option<String> {
+        let mut bytes = Vec::new();
+        for at in 0..=most {
+            match self.byte(address.checked_add(at)?)? {
+                0 => return Some(String::from_utf8_lossy(&bytes).into_owned()),
+                byte => bytes.push(byte),
+            }
+        }
+        None
+    }
+
     /// Much at once, not by pages. `None` also if there are more than `most` bytes.
     pub(crate) fn text(&mut self, address: u64, length: u64, most: u64) -> Option<Vec<u8>> {
         let length = usize::try_from(Some(length).filter(|length| *length <= most)?).ok()?;

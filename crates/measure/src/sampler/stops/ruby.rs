@@ -5,14 +5,16 @@
 //! `iseq.c` and `include/ruby/internal/core/` for 64-bit processors.
 
 use super::elf::Elf;
-use super::frame::{Code, RawFrame};
+use super::frame::{Lined, RawFrame, Stopped};
+use super::interpreter::{self, Interpreter, Version, unknown, version};
 use super::memory::Reader;
-use crate::sampler::language::LanguageFunction;
+use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Each call of it executes a run of frames.
-pub(super) const MAIN_LOOP: &str = "rb_vm_exec";
+const MAIN_LOOP: &str = "rb_vm_exec";
 
 /// Deeper stacks are cut at their outer end.
 const DEEPEST: usize = 2000;
@@ -53,17 +55,18 @@ const MARK: u64 = 1 << 13;
 
 /// What a file with Ruby in it says about it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stated {
-    version: Option<(u8, u8)>,
+struct Stated {
+    version: Version,
     /// The address of the pair in the global offset table.
     pair: u64,
 }
 
 /// Ruby in the memory of a process.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ruby {
+#[derive(Clone, Debug)]
+struct Ruby {
     layout: Layout,
     pair: u64,
+    functions: Functions,
 }
 
 /// What differs between versions.
@@ -78,69 +81,51 @@ struct Layout {
 }
 
 /// The functions of one process, as far as they are known: by the addresses of their body, their label and their path.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Functions(HashMap<[u64; 3], Arc<Function>>);
+type Functions = HashMap<[u64; 3], Arc<Lined>>;
 
-/// A function. An offset in it is a line.
-#[derive(Debug)]
-struct Function(Arc<LanguageFunction>);
-
-impl Code for Function {
-    fn function(&self) -> Arc<LanguageFunction> {
-        Arc::clone(&self.0)
-    }
-
-    fn line(&self, line: i64) -> Option<u32> {
-        u32::try_from(line).ok().filter(|line| *line > 0)
-    }
+/// `None`: there is no Ruby in it.
+pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn interpreter::Stated>> {
+    let function = elf.address("rb_errinfo")?;
+    let code = elf.at(function, FUNCTION)?;
+    let at = code.windows(LOAD.len()).position(|bytes| bytes == LOAD)?;
+    let end = at + LOAD.len() + 4;
+    let distance = code.get(end - 4..end)?.try_into().ok().map(i32::from_le_bytes)?;
+    let pair = function.wrapping_add(end as u64).wrapping_add_signed(distance.into());
+    let version = elf.address("ruby_version").and_then(|at| version(elf.at(at, 5)?));
+    Some(Box::new(Stated { version, pair }))
 }
 
 impl Stated {
-    /// `None`: there is no Ruby in it.
-    pub(super) fn of(elf: &Elf<'_>) -> Option<Stated> {
-        let function = elf.address("rb_errinfo")?;
-        let code = elf.at(function, FUNCTION)?;
-        let at = code.windows(LOAD.len()).position(|bytes| bytes == LOAD)?;
-        let end = at + LOAD.len() + 4;
-        let distance = code.get(end - 4..end)?.try_into().ok().map(i32::from_le_bytes)?;
-        let pair = function.wrapping_add(end as u64).wrapping_add_signed(distance.into());
-
-        let version = elf.address("ruby_version").and_then(|at| elf.at(at, 5));
-        let version = version.and_then(|text| match text {
-            [major, b'.', minor, b'.', _] => Some((major.wrapping_sub(b'0'), minor.wrapping_sub(b'0'))),
-            _ => None,
-        });
-        Some(Stated { version, pair })
-    }
-
-    /// The error: the name of an unknown version.
-    pub(super) fn placed(&self, bias: u64) -> Result<Ruby, String> {
+    fn ruby(&self, bias: u64) -> Result<Ruby, String> {
         let layout = match self.version {
             Some((3, 1)) => Layout { frame: 64, lines: 120, is_old: true },
             Some((3, 3)) => Layout { frame: 56, lines: 112, is_old: false },
-            Some((major, minor)) => return Err(format!("Ruby {major}.{minor}")),
-            None => return Err("Ruby".to_owned()),
+            version => return Err(unknown("Ruby", version)),
         };
-        Ok(Ruby { layout, pair: self.pair.wrapping_add(bias) })
+        Ok(Ruby { layout, pair: self.pair.wrapping_add(bias), functions: Functions::new() })
     }
 }
 
-impl Ruby {
-    /// The frames of the thread with this thread pointer, the innermost one first. Empty before the interpreter is ready.
-    pub(super) fn frames(
-        &self,
-        memory: &mut Reader<'_>,
-        functions: &mut Functions,
-        thread: u64,
-    ) -> Vec<RawFrame> {
-        let mut walk = Walk { ruby: self, memory, functions };
-        let context = walk.context(thread);
+impl interpreter::Stated for Stated {
+    fn placed(&self, bias: u64) -> Result<Box<dyn Interpreter>, String> {
+        Ok(Box::new(self.ruby(bias)?))
+    }
+}
+
+impl Interpreter for Ruby {
+    fn frames(&mut self, stopped: &Stopped<'_>, memory: &mut Reader<'_>) -> Vec<RawFrame> {
+        let mut walk = Walk { layout: self.layout, memory, functions: &mut self.functions };
+        let context = walk.context(self.pair, stopped.place.thread_pointer);
         context.and_then(|context| walk.frames(context)).unwrap_or_default()
+    }
+
+    fn joint(&self) -> Joint {
+        Joint::Loop(MAIN_LOOP)
     }
 }
 
 struct Walk<'w, 'm> {
-    ruby: &'w Ruby,
+    layout: Layout,
     memory: &'w mut Reader<'m>,
     functions: &'w mut Functions,
 }
@@ -150,8 +135,8 @@ impl Walk<'_, '_> {
         self.memory.word(from.wrapping_add(offset))
     }
 
-    fn context(&mut self, thread: u64) -> Option<u64> {
-        let [library, place] = [0, 8].map(|at| self.word(self.ruby.pair, at));
+    fn context(&mut self, pair: u64, thread: u64) -> Option<u64> {
+        let [library, place] = [0, 8].map(|at| self.word(pair, at));
         // the loader has not written it yet
         let library = library.filter(|library| *library != 0)?;
         let table = self.word(thread, TABLE)?;
@@ -173,7 +158,7 @@ impl Walk<'_, '_> {
             if flags & FINISH != 0 {
                 frames.iter_mut().last().into_iter().for_each(|last| last.begins_run = true);
             }
-            at = frame.checked_add(self.ruby.layout.frame);
+            at = frame.checked_add(self.layout.frame);
         }
         Some(frames)
     }
@@ -183,28 +168,27 @@ impl Walk<'_, '_> {
         let body = self.word(sequence, BODY)?;
         let code = self.function(body)?;
         let instruction = self.word(frame, INSTRUCTION)?;
-        let offset = self.line(body, instruction).map_or(0, i64::from);
-        Some(RawFrame { code, offset, begins_run: false, native: None })
+        Some(RawFrame::on_line(code, self.line(body, instruction), false))
     }
 
-    fn function(&mut self, body: u64) -> Option<Arc<Function>> {
+    fn function(&mut self, body: u64) -> Option<Arc<Lined>> {
         let [label, path] = [LABEL, PATH].map(|field| self.word(body, field));
         let key = [body, label?, path?];
-        if let Some(known) = self.functions.0.get(&key) {
+        if let Some(known) = self.functions.get(&key) {
             return Some(Arc::clone(known));
         }
         let [_, label, path] = key;
         let line = self.word(body, FIRST_LINE)?;
         #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits, or a small number")]
-        let line = if self.ruby.layout.is_old { line >> 1 } else { line } as u32;
+        let line = if self.layout.is_old { line >> 1 } else { line } as u32;
         let function = LanguageFunction {
             language: "Ruby",
             name: self.text(label)?.into(),
             file: self.path(path)?.into(),
             line: line.max(1),
         };
-        let function = Arc::new(Function(Arc::new(function)));
-        self.functions.0.insert(key, Arc::clone(&function));
+        let function = Arc::new(Lined(Arc::new(function)));
+        self.functions.insert(key, Arc::clone(&function));
         Some(function)
     }
 
@@ -213,7 +197,7 @@ impl Walk<'_, '_> {
         let encoded = self.word(body, ENCODED)?;
         // it points to the next one
         let position = (instruction.checked_sub(encoded)? / 8).saturating_sub(1);
-        let lines = body.wrapping_add(self.ruby.layout.lines);
+        let lines = body.wrapping_add(self.layout.lines);
         let (entries, count) = (self.word(lines, 0)?, self.memory.half(lines.wrapping_add(16))?);
         let entry = match count {
             0 => return None,
@@ -260,7 +244,7 @@ impl Walk<'_, '_> {
         if !object.is_multiple_of(8) || flags & TYPE != STRING {
             return None;
         }
-        let (start, length) = match (flags & MARK != 0, self.ruby.layout.is_old) {
+        let (start, length) = match (flags & MARK != 0, self.layout.is_old) {
             (true, _) => (self.word(object, 24)?, self.word(object, 16)?),
             (false, true) => (object.wrapping_add(16), flags >> 14 & 0x1f),
             (false, false) => (object.wrapping_add(24), self.word(object, 16)?),
@@ -273,38 +257,29 @@ impl Walk<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;
+    use super::super::random::{at, named, random};
     use super::*;
 
-    /// Memory in which every word is a random number, flags of an object, or the address of a place near it.
     #[test]
     fn random_memory_ends_without_a_panic() {
         for seed in 0..4 {
-            let source = |address: u64, room: &mut [u8]| {
-                let mut random = fastrand::Rng::with_seed(seed ^ address);
-                for word in room.chunks_exact_mut(8) {
-                    let value = match random.u8(0..6) {
-                        0 => random.u64(..),
-                        1 => random.u64(0..64),
-                        2 => STRING | random.u64(0..8) << 13,
-                        3 => ARRAY | random.u64(0..2) << 13,
-                        _ => 0x1000 * random.u64(1..16) + 8 * random.u64(0..512),
-                    };
-                    word.copy_from_slice(&value.to_le_bytes());
-                }
-                if address < 0x10_0000 { room.len() } else { 0 }
-            };
+            let source = random(seed, |random| match random.u8(0..6) {
+                0 => Some(random.u64(..)),
+                1 => Some(random.u64(0..64)),
+                2 => Some(STRING | random.u64(0..8) << 13),
+                3 => Some(ARRAY | random.u64(0..2) << 13),
+                _ => None,
+            });
             for version in [(3, 1), (3, 3)] {
-                let ruby = Stated { version: Some(version), pair: 0x1000 }.placed(0).unwrap();
-                let (mut memory, mut functions) = (Memory::default(), Functions::default());
+                let mut ruby = Stated { version: Some(version), pair: 0x1000 }.ruby(0).unwrap();
+                let mut memory = Memory::default();
                 for thread in [0, 7, 0x1000, 0x2008] {
                     memory.forget();
-                    let frames = ruby.frames(&mut memory.reader(&source), &mut functions, thread);
-                    for frame in &frames {
-                        frame.named();
-                    }
+                    named(&ruby.frames(&at(thread), &mut memory.reader(&source)));
                 }
                 let mut reader = memory.reader(&source);
-                let mut walk = Walk { ruby: &ruby, memory: &mut reader, functions: &mut functions };
+                let functions = &mut ruby.functions;
+                let mut walk = Walk { layout: ruby.layout, memory: &mut reader, functions };
                 for address in (0x1000..0x4000).step_by(2040) {
                     assert!(walk.frames(address).is_none_or(|frames| frames.len() <= DEEPEST));
                     walk.path(address);
@@ -316,7 +291,7 @@ mod tests {
 
     #[test]
     fn an_unknown_version_is_named_and_not_read() {
-        let error = |version| Stated { version, pair: 0 }.placed(0).unwrap_err();
+        let error = |version| Stated { version, pair: 0 }.ruby(0).unwrap_err();
         assert_eq!([Some((2, 7)), None].map(error), ["Ruby 2.7", "Ruby"]);
     }
 }

@@ -202,7 +202,7 @@ fn functions_lines_and_shares_are_true_in_each_version() {
         let command = written(folder.path(), &python);
         let (recording, seen) = sampled(&mut sampler, &command);
         check(&python, &recording, &seen, &folder.path().join("burn.py"));
-        eprintln!("{}: {} samples", python.display(), seen.len());
+        eprintln!("true: Python {}: {} samples", python.display(), seen.len());
     }
 }
 

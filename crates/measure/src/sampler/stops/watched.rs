@@ -3,7 +3,6 @@
 use super::event::Event;
 use super::frame::{RawFrame, Stopped};
 use super::images::{Files, Image};
-use super::interpreter::Known;
 use super::memory::Memory;
 use crate::sampler::language::{Joint, LanguageStack};
 use crate::sampler::record::{Record, StackSample, TaskEvent};
@@ -38,7 +37,6 @@ struct Process {
     image: Option<Image>,
     /// Stops without an interpreter so far. It is looked for at the first one, the second, the fourth, …
     stops: u32,
-    known: Known,
 }
 
 #[derive(Debug)]
@@ -97,33 +95,34 @@ impl<'f> Watched<'f> {
         }
     }
 
-    fn image(&mut self, process: i32) -> Option<Image> {
-        let known = self.processes.entry(process).or_default();
-        if known.image.is_none() {
-            known.stops += 1;
-            if known.stops.is_power_of_two() {
-                let maps = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
-                known.image = self.files.look(&String::from_utf8_lossy(&maps));
-            }
-        }
-        known.image.clone()
-    }
-
     fn own(&mut self, task: Task, stopped: &Stopped<'_>, tracee: TracedThread) -> Option<RawStack> {
-        match self.image(task.process)? {
+        let process = self.processes.entry(task.process).or_default();
+        match process.image(task.process, self.files)? {
             Image::Known { interpreter, path } => {
-                let known = &mut self.processes.entry(task.process).or_default().known;
                 let source = |address: u64, room: &mut [u8]| tracee.read_memory(address, room);
                 self.memory.forget();
-                let frames = interpreter.frames(stopped, &mut self.memory.reader(&source), known);
-                let stack = RawStack { interpreter: path, joint: interpreter.joint(), frames };
+                let frames = interpreter.frames(stopped, &mut self.memory.reader(&source));
+                let stack = RawStack { interpreter: Arc::clone(path), joint: interpreter.joint(), frames };
                 (!stack.frames.is_empty()).then_some(stack)
             }
             Image::Unknown(name) => {
-                self.unknown.insert(name);
+                self.unknown.insert(name.clone());
                 None
             }
         }
+    }
+}
+
+impl Process {
+    fn image(&mut self, id: i32, files: &mut Files) -> Option<&mut Image> {
+        if self.image.is_none() {
+            self.stops += 1;
+            if self.stops.is_power_of_two() {
+                let maps = fs::read(format!("/proc/{id}/maps")).unwrap_or_default();
+                self.image = files.look(&String::from_utf8_lossy(&maps));
+            }
+        }
+        self.image.as_mut()
     }
 }
 

@@ -47,9 +47,13 @@ pub(crate) struct StoppedAt {
     pub(crate) fp: u64,
     /// The same as `pthread_self()`, in glibc and musl.
     pub(crate) thread_pointer: u64,
-    /// Two more registers of x86-64: those in which V8's interpreter has its instruction and its bytecode.
+    /// More registers of x86-64: those in which V8's interpreter has its instruction and its bytecode, `HotSpot`'s its
+    /// instruction, and PHP's its frame and its instruction.
     pub(crate) r9: u64,
     pub(crate) r12: u64,
+    pub(crate) r13: u64,
+    pub(crate) r14: u64,
+    pub(crate) r15: u64,
     /// It is a 32-bit program.
     pub(crate) narrow: bool,
 }
@@ -168,9 +172,18 @@ impl TracedThread {
             unsafe { libc::ptrace(libc::PTRACE_GETREGS, self.0, ptr::null_mut::<u8>(), room.as_mut_ptr()) };
         // SAFETY: plain integers, for which zeroes are valid too.
         let all = (got == 0).then(|| unsafe { room.assume_init() })?;
-        let narrow = all.cs != CODE_64;
-        let (r9, r12, thread_pointer) = (all.r9, all.r12, all.fs_base);
-        Some(StoppedAt { ip: all.rip, sp: all.rsp, fp: all.rbp, thread_pointer, r9, r12, narrow })
+        Some(StoppedAt {
+            ip: all.rip,
+            sp: all.rsp,
+            fp: all.rbp,
+            thread_pointer: all.fs_base,
+            r9: all.r9,
+            r12: all.r12,
+            r13: all.r13,
+            r14: all.r14,
+            r15: all.r15,
+            narrow: all.cs != CODE_64,
+        })
     }
 
     /// Other processors are not supported yet.

@@ -18,9 +18,11 @@ use self::objects::{Heap, SOURCE, is_pointer, small};
 use self::text::{Positions, Source};
 use super::elf::Elf;
 use super::frame::{self, RawFrame, RawNative, Stopped};
+use super::interpreter::{self, Interpreter};
 use super::memory::Reader;
-use crate::sampler::language::LanguageFunction;
+use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// The first and the last version of V8 that was tried: those of Node.js 16 and 26.
@@ -28,18 +30,21 @@ const VERSIONS: std::ops::RangeInclusive<u32> = 9..=14;
 
 /// What a file with V8 in it says about it.
 #[derive(Debug)]
-pub(super) struct Stated {
+struct Stated {
     version: (u32, u32),
-    node: Node,
+    layout: Arc<Layout>,
 }
 
 /// V8 in the memory of a process.
 #[derive(Clone, Debug)]
-pub(super) struct Node(Arc<Layout>);
+struct Node {
+    layout: Arc<Layout>,
+    functions: Functions,
+}
 
 /// The functions of one process, as far as they are known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Functions {
+struct Functions {
     /// By addresses: of the function's description, its name, its script, its bytecode and the table of positions.
     known: HashMap<[u64; 5], Option<Arc<Function>>>,
     /// By the addresses of the script and its source.
@@ -58,22 +63,22 @@ struct Function {
     named: OnceLock<Arc<LanguageFunction>>,
 }
 
-impl Stated {
-    /// `None`: there is no V8 in it.
-    pub(super) fn of(elf: &Elf<'_>) -> Option<Stated> {
-        let [major, minor] = ["major", "minor"].map(|part| {
-            let symbol = format!("_ZN2v88internal7Version6{part}_E");
-            elf.address(&symbol).and_then(|at| elf.word(at)).unwrap_or_default()
-        });
-        let node = Node(Arc::new(Layout::of(elf, major)?));
-        Some(Stated { version: (major, minor), node })
-    }
+/// `None`: there is no V8 in it.
+pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn interpreter::Stated>> {
+    let [major, minor] = ["major", "minor"].map(|part| {
+        let symbol = format!("_ZN2v88internal7Version6{part}_E");
+        elf.address(&symbol).and_then(|at| elf.word(at)).unwrap_or_default()
+    });
+    let layout = Arc::new(Layout::of(elf, major)?);
+    Some(Box::new(Stated { version: (major, minor), layout }))
+}
 
-    /// The error: the name of an unknown version.
-    pub(super) fn placed(&self) -> Result<Node, String> {
+impl interpreter::Stated for Stated {
+    fn placed(&self, _: u64) -> Result<Box<dyn Interpreter>, String> {
         let (major, minor) = self.version;
         if VERSIONS.contains(&major) {
-            return Ok(self.node.clone());
+            let (layout, functions) = (Arc::clone(&self.layout), Functions::default());
+            return Ok(Box::new(Node { layout, functions }));
         }
         // stripped libraries do not say it
         Err(if major == 0 { "This build of V8".to_owned() } else { format!("V8 {major}.{minor}") })
@@ -103,18 +108,14 @@ const FUNCTION: usize = 16;
 /// An offset that no instruction has.
 const NOWHERE: i64 = -1;
 
-impl Node {
-    /// What may be frames, the innermost one first.
-    pub(super) fn frames(
-        &self,
-        stopped: &Stopped<'_>,
-        memory: &mut Reader<'_>,
-        functions: &mut Functions,
-    ) -> Vec<RawFrame> {
+impl Interpreter for Node {
+    /// What may be frames.
+    fn frames(&mut self, stopped: &Stopped<'_>, memory: &mut Reader<'_>) -> Vec<RawFrame> {
         let (sp, stack) = (stopped.place.sp, stopped.stack);
         let end = sp.saturating_add(stack.len() as u64);
         let word = |at: usize| stack.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
-        let mut walk = Walk { heap: Heap { layout: &self.0, memory }, stopped, functions };
+        let heap = Heap { layout: &self.layout, memory };
+        let mut walk = Walk { heap, stopped, functions: &mut self.functions };
 
         let at_frame = |at: &usize| {
             let pointer = sp.wrapping_add(*at as u64);
@@ -125,6 +126,10 @@ impl Node {
         };
         let places = (FUNCTION..stack.len()).step_by(8).filter(at_frame);
         places.filter_map(|at| walk.frame(sp.wrapping_add(at as u64), word(at - FUNCTION)?)).collect()
+    }
+
+    fn joint(&self) -> Joint {
+        Joint::FramePointers
     }
 }
 
@@ -226,6 +231,7 @@ fn path(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;
+    use super::super::random::{named, near, random};
     use super::*;
     use crate::tracer::ptrace::tracee::StoppedAt;
 
@@ -239,58 +245,40 @@ mod tests {
         );
     }
 
-    /// Memory in which every word is a pointer, a small integer, or part of an object's type.
+    /// Words are pointers, small integers, or parts of objects' types.
     #[test]
     fn random_memory_ends_without_a_panic() {
         for seed in 0..40 {
             let mut layout = layout::tests::layout();
             layout.has_early_positions = seed % 2 == 0;
             let types = &layout.types;
-            let types = [
-                types.function,
-                types.shared,
-                types.scope,
-                types.script,
-                types.bytecode,
-                types.bytes[0],
-                0,
-                8,
-                9,
-                10,
-                13,
-            ];
-            let source = |address: u64, room: &mut [u8]| {
-                let mut random = fastrand::Rng::with_seed(seed ^ address);
-                for word in room.chunks_exact_mut(8) {
-                    let value = match random.u8(0..7) {
-                        0 => random.u64(..),
-                        1 => random.u64(0..64) << 32,
-                        // the type is in the upper half of its word
-                        2 | 3 => u64::from(*random.choice(&types).unwrap_or(&0)) << 32,
-                        _ => 0x1000 * random.u64(1..16) + 8 * random.u64(0..512) + 1,
-                    };
-                    word.copy_from_slice(&value.to_le_bytes());
-                }
-                if address < 0x10_0000 { room.len() } else { 0 }
-            };
+            let objects = [types.function, types.shared, types.scope, types.script, types.bytecode];
+            let types = [&objects[..], &[types.bytes[0], 0, 8, 9, 10, 13]].concat();
+            let source = random(seed, |random| {
+                Some(match random.u8(0..7) {
+                    0 => random.u64(..),
+                    1 => random.u64(0..64) << 32,
+                    // the type is in the upper half of its word
+                    2 | 3 => u64::from(*random.choice(&types).unwrap_or(&0)) << 32,
+                    _ => near(random) + 1,
+                })
+            });
             let mut stack = vec![0; 4096];
             source(0x2000, &mut stack);
             for (n, word) in stack.chunks_exact_mut(8).enumerate().filter(|(n, _)| n % 3 == 0) {
                 word.copy_from_slice(&(0x2000 + 8 * n as u64 + 8).to_le_bytes());
             }
             let place = StoppedAt { sp: 0x2000, fp: 0x2030, r9: 60, r12: 0x3001, ..StoppedAt::default() };
-            let (mut memory, mut functions) = (Memory::default(), Functions::default());
-            let node = Node(Arc::new(layout));
+            let mut memory = Memory::default();
+            let mut node = Node { layout: Arc::new(layout), functions: Functions::default() };
             for length in [4096, 4095, 17, 8, 0] {
                 let stopped = Stopped { place, stack: &stack[..length] };
-                let frames = node.frames(&stopped, &mut memory.reader(&source), &mut functions);
+                let frames = node.frames(&stopped, &mut memory.reader(&source));
                 assert!(frames.len() <= length / 8);
-                for frame in &frames {
-                    frame.named();
-                }
+                named(&frames);
             }
             let mut reader = memory.reader(&source);
-            let mut heap = Heap { layout: &node.0, memory: &mut reader };
+            let mut heap = Heap { layout: &node.layout, memory: &mut reader };
             for object in (0x1001..0x4000).step_by(344) {
                 heap.text(object, SOURCE);
                 heap.scope(object, 1 << 20);

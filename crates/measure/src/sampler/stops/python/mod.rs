@@ -7,17 +7,18 @@ mod layouts;
 mod lines;
 mod stated;
 
-pub(super) use self::stated::Stated;
+pub(super) use self::stated::stated;
 
 use self::layouts::{Innermost, Instruction, Layout, LineTable, OWNED_BY_C, Runs};
-use super::frame::RawFrame;
+use super::frame::{RawFrame, Stopped};
+use super::interpreter::Interpreter;
 use super::memory::Reader;
-use crate::sampler::language::LanguageFunction;
+use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Each call of it executes a run of frames.
-pub(super) const MAIN_LOOP: &str = "_PyEval_EvalFrameDefault";
+const MAIN_LOOP: &str = "_PyEval_EvalFrameDefault";
 
 /// Deeper stacks are cut at their outer end.
 const DEEPEST: usize = 2000;
@@ -37,18 +38,24 @@ const KIND: u32 = 2;
 const TYPE: u64 = 8;
 
 /// `CPython` in the memory of a process.
+#[derive(Clone, Debug)]
+struct Python {
+    place: Place,
+    codes: Codes,
+}
+
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Python {
+struct Place {
     /// The minor version: 11 of 3.11.
-    pub(super) minor: u8,
+    minor: u8,
     /// The addresses of `_PyRuntime` and `PyCode_Type`.
-    pub(super) runtime: u64,
-    pub(super) code_type: u64,
+    runtime: u64,
+    code_type: u64,
 }
 
 /// The code of one process, as far as it is known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Codes {
+struct Codes {
     layout: Option<Layout>,
     /// The `PyThreadState` by the thread pointer.
     threads: HashMap<u64, u64>,
@@ -58,7 +65,7 @@ pub(super) struct Codes {
 
 /// A code object.
 #[derive(Debug)]
-pub(super) struct Code {
+struct Code {
     function: Arc<LanguageFunction>,
     table: Vec<u8>,
     lines: LineTable,
@@ -81,21 +88,25 @@ pub(super) fn is_known(minor: u8) -> bool {
     Layout::is_known(minor)
 }
 
-impl Python {
-    /// The frames of the thread with this thread pointer, the innermost one first. Empty before the interpreter is ready.
-    pub(super) fn frames(&self, memory: &mut Reader<'_>, codes: &mut Codes, thread: u64) -> Vec<RawFrame> {
+impl Interpreter for Python {
+    fn frames(&mut self, stopped: &Stopped<'_>, memory: &mut Reader<'_>) -> Vec<RawFrame> {
+        let Python { place, codes } = self;
         if codes.layout.is_none() {
-            codes.layout = Layout::of(self.minor, memory, self.runtime);
+            codes.layout = Layout::of(place.minor, memory, place.runtime);
         }
         let Some(layout) = codes.layout else { return Vec::new() };
-        let mut walk = Walk { python: self, layout: &layout, memory, codes };
-        let innermost = walk.thread_state(thread).and_then(|state| walk.innermost(state));
-        innermost.map_or_else(Vec::new, |frame| walk.frames(frame))
+        let mut walk = Walk { place, layout: &layout, memory, codes };
+        let state = walk.thread_state(stopped.place.thread_pointer);
+        state.and_then(|state| walk.innermost(state)).map_or_else(Vec::new, |frame| walk.frames(frame))
+    }
+
+    fn joint(&self) -> Joint {
+        Joint::Loop(MAIN_LOOP)
     }
 }
 
 struct Walk<'w, 'm> {
-    python: &'w Python,
+    place: &'w Place,
     layout: &'w Layout,
     memory: &'w mut Reader<'m>,
     codes: &'w mut Codes,
@@ -116,7 +127,7 @@ impl Walk<'_, '_> {
 
         let [next_interpreter, threads] = self.layout.interpreter;
         let mut left = MAX_THREADS;
-        let mut interpreter = self.pointer(self.python.runtime, self.layout.interpreters);
+        let mut interpreter = self.pointer(self.place.runtime, self.layout.interpreters);
         while let Some(of_interpreter) = interpreter {
             let mut state = self.pointer(of_interpreter, threads);
             while let Some(found) = state {
@@ -190,7 +201,7 @@ impl Walk<'_, '_> {
     }
 
     fn code(&mut self, address: u64) -> Option<Arc<Code>> {
-        if self.pointer(address, TYPE)? != self.python.code_type {
+        if self.pointer(address, TYPE)? != self.place.code_type {
             return None;
         }
         let layout = self.layout.code;
@@ -246,44 +257,31 @@ impl Walk<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;
+    use super::super::random::{at, named, random};
     use super::*;
 
-    /// Memory in which every word is a random number, or the address of a place near it: pointers lead somewhere.
     #[test]
     fn random_memory_ends_without_a_panic() {
         for seed in 0..6 {
-            let source = |address: u64, room: &mut [u8]| {
-                let mut random = fastrand::Rng::with_seed(seed ^ address);
-                for word in room.chunks_exact_mut(8) {
-                    let value = match random.u8(0..6) {
-                        0 => 0,
-                        1 => random.u64(..),
-                        2 => random.u64(0..64),
-                        3 => u64::MAX - random.u64(0..64),
-                        4 => CODE_TYPE,
-                        _ => 0x1000 * random.u64(1..16) + 8 * random.u64(0..512),
-                    };
-                    word.copy_from_slice(&value.to_le_bytes());
-                }
-                if address < 0x10_0000 { room.len() } else { 0 }
-            };
+            let source = random(seed, |random| match random.u8(0..6) {
+                0 => Some(0),
+                1 => Some(random.u64(..)),
+                2 => Some(random.u64(0..64)),
+                3 => Some(u64::MAX - random.u64(0..64)),
+                4 => Some(CODE_TYPE),
+                _ => None,
+            });
             for minor in 8..=16 {
-                let python = Python { minor, runtime: 0x1000, code_type: CODE_TYPE };
-                let (mut memory, mut codes) = (Memory::default(), Codes::default());
+                let mut memory = Memory::default();
                 let layout = Layout::of(if minor > 12 { 12 } else { minor }, &mut memory.reader(&source), 0);
-                codes.layout = layout.filter(|_| minor < 16);
+                let place = Place { minor, runtime: 0x1000, code_type: CODE_TYPE };
+                let codes = Codes { layout: layout.filter(|_| minor < 16), ..Codes::default() };
+                let mut python = Python { place, codes };
                 for thread in [0, 7, 0x1000, 0x2008] {
-                    let frames = python.frames(&mut memory.reader(&source), &mut codes, thread);
-                    for frame in &frames {
-                        frame.named();
-                    }
-                    let mut reader = memory.reader(&source);
-                    let mut walk = Walk {
-                        python: &python,
-                        layout: &layout.unwrap(),
-                        memory: &mut reader,
-                        codes: &mut codes,
-                    };
+                    named(&python.frames(&at(thread), &mut memory.reader(&source)));
+                    let (layout, mut reader) = (layout.unwrap(), memory.reader(&source));
+                    let codes = &mut python.codes;
+                    let mut walk = Walk { place: &place, layout: &layout, memory: &mut reader, codes };
                     for address in (0x1000..0x4000).step_by(344) {
                         assert!(walk.frames(address).len() <= DEEPEST);
                         walk.text(address);

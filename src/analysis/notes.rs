@@ -279,7 +279,7 @@ fn reports(analysis: &TraceAnalysis) -> Option<String> {
         }
     };
     let names: Vec<&str> = reports.texts.iter().map(|(runtime, _)| runtime.name()).collect();
-    let [with, without] = reports.walls;
+    let [with, without] = reports.runs.map(|run| run.wall);
     let misread = match analysis.misread_lines {
         0 => String::new(),
         1 => " 1 line of the reports could not be read.".to_owned(),

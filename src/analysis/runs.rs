@@ -146,6 +146,15 @@ impl AskedRuntime {
 pub struct Reports {
     /// The report of each runtime, as it wrote it. One that reported nothing is missing.
     pub texts: Vec<(AskedRuntime, String)>,
-    /// From the launch until it was reaped: the run with the reports, and the one without.
-    pub walls: [Nanos; 2],
+    /// The run with the reports, and the one without.
+    pub runs: [RunTimes; 2],
+}
+
+/// How long an untraced run took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunTimes {
+    /// From the launch until it was reaped.
+    pub wall: Nanos,
+    /// User and system time of all of its threads, and of the processes that it waited for.
+    pub processor: Nanos,
 }

@@ -5,6 +5,7 @@ use super::attribution::{OTHERS, WorkKind, kind, shares_of};
 use super::libraries::LinkedFile;
 use super::loads::{Load, ShellCommand};
 use super::model::Account;
+use super::runs::RunTimes;
 use super::step::Step;
 use super::taken::taken;
 use super::user_code::UserCode;
@@ -124,9 +125,8 @@ pub struct Summary {
     pub linked: Vec<LinkedFile>,
     /// The variables that the program was started with.
     pub environment: KnownEnvironment,
-    /// From the launch until it was reaped, of the run in which runtimes reported and of one in which they did not; `None`:
-    /// none was asked.
-    pub report_walls: Option<[Nanos; 2]>,
+    /// The run in which runtimes reported; `None`: none was asked.
+    pub reporting_run: Option<RunTimes>,
     /// The parts of the runs that have a name.
     pub marks: Vec<NamedSpan>,
     /// The name of the part that is explained; `None`: the whole runs are.
@@ -166,7 +166,7 @@ impl Summary {
             commands: Vec::new(),
             linked: Vec::new(),
             environment: KnownEnvironment::Unknown,
-            report_walls: None,
+            reporting_run: None,
             marks: Vec::new(),
             within: None,
             median_run: accounts.swap_remove(middle),

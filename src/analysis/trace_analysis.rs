@@ -230,7 +230,7 @@ impl TraceAnalysis {
             self.summary.commands.extend(loads::commands(*runtime, text));
             self.misread_lines += loads::misread(*runtime, text);
         }
-        self.summary.report_walls = reports.as_ref().ok().map(|reports| reports.walls);
+        self.summary.reporting_run = reports.as_ref().ok().map(|reports| reports.runs[0]);
         self.reports = Some(reports);
     }
 

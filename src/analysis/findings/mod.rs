@@ -20,6 +20,7 @@ mod runtime_rules;
 use super::libraries::LinkedFile;
 use super::loads::{Load, ShellCommand};
 use super::profile::Estimate;
+use super::runs::RunTimes;
 use super::taken::is_taken;
 use super::user_code::UserCode;
 use crate::analysis::{Account, Role, Step, Summary, What};
@@ -248,12 +249,17 @@ struct Taken {
     others: Vec<Extent>,
 }
 
-/// The loads in the run that is shown. What runtimes report is of another run: if that one took longer, as it does on a busy
-/// machine and where reporting takes long, so did its loads.
+/// A run that has the processor for less of its time waits for something.
+const BUSY: f64 = 0.9;
+
+/// The loads in the run that is shown. What runtimes report is of another run: if that one took longer, as it does where
+/// reporting takes long, so did its loads. Waits do not become longer, and no report tells them apart: if the other run
+/// waited, its times stay as they were reported.
 fn of_run_shown(summary: &Summary) -> Vec<Load> {
-    let longer = summary.report_walls.map_or(1.0, |[with, _]| {
+    let computed = |run: &RunTimes| run.processor.as_f64() >= BUSY * run.wall.as_f64();
+    let longer = summary.reporting_run.filter(computed).map_or(1.0, |reporting| {
         let shown = summary.median_run.wall.0.saturating_sub(taken(&summary.median_run).0);
-        (Nanos(shown).as_f64() / with.as_f64().max(1.0)).min(1.0)
+        (Nanos(shown).as_f64() / reporting.wall.as_f64().max(1.0)).min(1.0)
     });
     let scaled = |time: Nanos| Nanos::rounded(time.as_f64() * longer);
     let shown = |load: &Load| {

@@ -10,7 +10,7 @@ mod xtrace;
 use self::questions::{ask, ask_bash, ask_places, separate, written};
 use self::xtrace::Xtrace;
 use super::TracePlan;
-use crate::analysis::runs::{AskedRuntime, Reports};
+use crate::analysis::runs::{AskedRuntime, Reports, RunTimes};
 use crate::bench::ExperimentError;
 use crate::bench::captured::{Captured, MAX_TEXT_BYTES};
 use firstbyte_measure::launch::Command;
@@ -64,7 +64,7 @@ pub(super) fn reports(
         return Ok(Err(difference));
     }
     texts.retain(|(_, text)| !text.is_empty());
-    Ok(Ok(Reports { texts, walls: [&run, &expected].map(|run| run.wall) }))
+    Ok(Ok(Reports { texts, runs: [&run, &expected].map(|run| run.times) }))
 }
 
 /// Where bash will write its commands, if it takes part.
@@ -86,14 +86,16 @@ fn without_reports(runtimes: &[AskedRuntime], stderr: &str) -> String {
 struct Run {
     recording: Recording,
     stderr: String,
-    wall: Nanos,
+    times: RunTimes,
 }
 
 impl Run {
     fn of(command: Command, plan: &TracePlan) -> Result<Run, ExperimentError> {
         let run = Captured::of(command, &plan.each_run)?;
-        let (stderr, wall) = (String::from_utf8_lossy(&run.stderr).into_owned(), run.wall());
-        Ok(Run { recording: run.recording, stderr, wall })
+        let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+        let usage = &run.recording.usage;
+        let times = RunTimes { wall: run.wall(), processor: Nanos(usage.user.0 + usage.system.0) };
+        Ok(Run { recording: run.recording, stderr, times })
     }
 }
 

@@ -345,14 +345,15 @@ fn a_module_that_brings_in_all_others_is_named_if_it_takes_long_itself() {
 
 #[test]
 fn reported_times_are_those_of_the_run_that_is_shown() {
-    let cost = |walls| {
+    let cost = |reporting_run| {
         let loads = vec![load("Python", "slow", "", [500_000, 500_000], 0)];
-        let summary = Summary { loads, report_walls: walls, ..Summary::of(vec![run(quiet())]).unwrap() };
+        let summary = Summary { loads, reporting_run, ..Summary::of(vec![run(quiet())]).unwrap() };
         findings(&summary, &MachineFacts::default()).remove(0).cost
     };
-    let times = |with, without| Some([Nanos(with), Nanos(without)]);
+    let times = |wall, processor| Some(RunTimes { wall: Nanos(wall), processor: Nanos(processor) });
     assert_eq!(cost(None), Nanos(500_000));
-    assert_eq!(cost(times(1_000_100, 1_000_000)), Nanos(500_000));
-    assert_eq!(cost(times(2_000_200, 1_000_000)), Nanos(250_000), "the reporting run took twice as long");
+    assert_eq!(cost(times(1_000_100, 1_000_100)), Nanos(500_000));
+    assert_eq!(cost(times(2_000_200, 2_000_200)), Nanos(250_000), "the reporting run took twice as long");
     assert_eq!(cost(times(500_000, 500_000)), Nanos(500_000), "nothing becomes longer");
+    assert_eq!(cost(times(2_000_200, 1_500_000)), Nanos(500_000), "it waited, and waits do not become longer");
 }

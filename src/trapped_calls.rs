@@ -34,6 +34,7 @@ std::arch::global_asm!(
     ".Lfirstbyte_restorer: mov eax, 15",
     "syscall",
     // rt_sigprocmask(SIG_UNBLOCK, {SIGSYS}, NULL, 8)
+    ".weak __real___clone_internal", // older ones have no such function, and then nobody calls this one
     ".globl __wrap___clone_internal",
     "__wrap___clone_internal: push rdi",
     "push rsi",
@@ -80,6 +81,7 @@ std::arch::global_asm!(
     "str x9, [x2, #184]",
     "1: ret",
     // rt_sigprocmask(SIG_UNBLOCK, {SIGSYS}, NULL, 8)
+    ".weak __real___clone_internal", // older ones have no such function, and then nobody calls this one
     ".globl __wrap___clone_internal",
     "__wrap___clone_internal: mov x9, #0x40000000",
     "stp x0, x1, [sp, #-32]!",

@@ -5,7 +5,7 @@ use firstbyte::analysis::loads::Load;
 use firstbyte::analysis::notes::TraceNotes;
 use firstbyte::tracing::{Started, started};
 use firstbyte::analysis::trace_document::trace_document;
-use firstbyte::analysis::runs::{AskedRuntime, Reports};
+use firstbyte::analysis::runs::{AskedRuntime, Reports, RunTimes};
 use firstbyte::report::formats::json;
 use firstbyte::report::text::terminal::Terminal;
 use firstbyte::report::text::trace;
@@ -45,7 +45,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((runtime, report)) = bytes.split_first() else { return };
     let runtime = RUNTIMES[usize::from(*runtime) % RUNTIMES.len()];
     let texts = vec![(runtime, String::from_utf8_lossy(report).into_owned())];
-    let reports = Reports { texts, walls: [Nanos(2_000_000), Nanos(1_000_000)] };
+    let run = |wall| RunTimes { wall: Nanos(wall), processor: Nanos(wall) };
+    let reports = Reports { texts, runs: [run(2_000_000), run(1_000_000)] };
     RUN.with_borrow_mut(|run| show(run, reports));
 });
 

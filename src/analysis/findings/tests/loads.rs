@@ -355,5 +355,9 @@ fn reported_times_are_those_of_the_run_that_is_shown() {
     assert_eq!(cost(times(1_000_100, 1_000_100)), Nanos(500_000));
     assert_eq!(cost(times(2_000_200, 2_000_200)), Nanos(250_000), "the reporting run took twice as long");
     assert_eq!(cost(times(500_000, 500_000)), Nanos(500_000), "nothing becomes longer");
-    assert_eq!(cost(times(2_000_200, 1_500_000)), Nanos(500_000), "it waited, and waits do not become longer");
+    assert_eq!(
+        cost(times(2_000_200, 1_500_000)),
+        Nanos(500_000),
+        "it waited, and waits do not become longer"
+    );
 }

@@ -67,7 +67,7 @@ pub enum EventKind {
         /// Bytes that they wrote.
         bytes: u64,
     },
-    /// A call failed that looks up this path, which begins as a mark does ([`crate::timeline::marks`]). The event's instant is
+    /// A call failed that looks up this path, which begins as a mark does (see `timeline::marks`). The event's instant is
     /// the call's entry. In full mode it is a [`Call`].
     Mark(Content),
     /// Only with ptrace: a thread set up an `io_uring`. Writes through it are not seen.

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures the programs of all languages, and writes docs/languages.md from the results.
 
-    languages.py measure FIRSTBYTE FOLDER [WARM COLD]   measures (in WARM and COLD rounds), traces each program, and asks dpkg for sizes
+    languages.py measure FIRSTBYTE FOLDER [WARM COLD]   measures (in WARM and COLD rounds), traces each program, and asks for sizes
+    languages.py disks FOLDER                           asks dpkg for sizes
     languages.py page FOLDER PAGE                       writes the page, and the table as FOLDER/languages.csv
 """
 import csv
@@ -27,6 +28,11 @@ def manifests():
 def read(folder, name):
     with open(os.path.join(folder, f'languages{name}.json')) as file:
         return json.load(file)
+
+
+def read_if_there(folder, name):
+    """What was not measured is missing on the page."""
+    return read(folder, name) if os.path.exists(os.path.join(folder, f'languages{name}.json')) else {}
 
 
 def write(folder, name, value):
@@ -94,8 +100,14 @@ def measure(firstbyte, folder, warm='10', cold='3'):
     known = manifests()
     results = {result['name']: result for result in read(folder, '-warm')['results']}
     write(folder, '-findings', {name: finding(firstbyte, name, known[name], result) for name, result in results.items()})
-    packages, provided = installed_packages()
-    write(folder, '-disk', {name: disk(known[name], packages, provided) for name in results})
+    disks(folder)
+
+
+def disks(folder):
+    """Can be run by itself."""
+    known, (packages, provided) = manifests(), installed_packages()
+    names = [result['name'] for result in read(folder, '-warm')['results']]
+    write(folder, '-disk', {name: disk(known[name], packages, provided) for name in names})
 
 
 def time(nanoseconds):
@@ -113,7 +125,7 @@ def size(number):
 
 
 def rows(folder):
-    cold = {result['name']: result for result in read(folder, '-cold')['results']}
+    cold = {result['name']: result for result in read_if_there(folder, '-cold').get('results', [])}
     disks, known = read(folder, '-disk'), manifests()
     for result in read(folder, '-warm')['results']:
         name, counts = result['name'], result['counts']
@@ -139,11 +151,16 @@ def page(folder, path):
         writer = csv.DictWriter(file, COLUMNS, lineterminator='\n')
         writer.writeheader()
         writer.writerows(table)
-    findings, warm = read(folder, '-findings'), read(folder, '-warm')
+    findings = read_if_there(folder, '-findings')
     printing = [row for row in table if row['warm first byte']]
     largest = max(row['warm first byte'] for row in printing)
     relative = os.path.relpath(folder, os.path.dirname(path))
     languages = {row['language'] for row in table}
+    sorting = os.path.join(relative, 'languages.html')
+    sorting = f', and as [a page that sorts and filters]({sorting})' if os.path.exists(os.path.join(folder, 'languages.html')) else ''
+    cold = any(row['cold first byte'] for row in table)
+    times = [name for name in COLUMNS[4:10] if cold or name != 'cold first byte']
+    heads = ['program', 'language', *(name.replace('warm first byte', 'first byte, warm') for name in times), *COLUMNS[10:]]
     text = f'''# What it costs to start each language
 
 Look up what a program in a language costs until its first byte. The table has {len(table)} programs in
@@ -151,25 +168,26 @@ Look up what a program in a language costs until its first byte. The table has {
 
 `make corpus-all` installs all tools, checks and measures all programs, and writes this page. `firstbyte
 showdown --language NAME` measures one language on your machine. The [data]({relative}/languages.csv) are
-also there as [JSON]({relative}/languages-warm.json), and as [a page that sorts and filters]({relative}/languages.html).
-[How the figures were measured, and on which machine]({relative}/README.md).
+also there as [JSON]({relative}/languages-warm.json){sorting}.
+[How the figures were measured, on which machine, and what else ran there]({relative}/README.md).
 
-"First byte" is the median time from `execve` to the first byte of output, with a warm and with a cold
-page cache. The phases sum to the total ([the words](measurement.md#words)). "Disk" is what Debian
+"First byte" is the median time from `execve` to the first byte of output. The phases sum to the total ([the words](measurement.md#words)). "Disk" is what Debian
 installs to build and run the program, without what every Debian has. RSS is the peak.
 
-| program | language | first byte, warm | cold | startup | setup | write | teardown | system calls | page faults | processes | RSS | disk |
-|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| {' | '.join(heads)} |
+|---|---|{'---:|' * (len(heads) - 2)}
 '''
     number = lambda value: '' if value is None else f'{value:.0f}'
     for row in table:
-        times = [time(row[name]) for name in COLUMNS[4:10]]
+        cells = [time(row[name]) for name in times]
         counts = [number(row[name]) for name in ('system calls', 'page faults', 'processes')]
         label = ', '.join(part for part in (row['language'], row['variant']) if part)
-        text += f"| `{row['program']}` | {label} | " + ' | '.join([*times, *counts, size(row['RSS']), size(row['disk'])]) + ' |\n'
+        text += f"| `{row['program']}` | {label} | " + ' | '.join([*cells, *counts, size(row['RSS']), size(row['disk'])]) + ' |\n'
     text += '\n## First byte, warm, on a logarithmic scale\n\n```\n'
     text += ''.join(f"{row['program']:<22} {time(row['warm first byte']):>8} {bar(row['warm first byte'], largest)}\n" for row in printing)
-    text += '```\n\n## Where the time goes\n\nThe first finding of `firstbyte trace` for each program:\n\n| program | finding |\n|---|---|\n'
+    text += '```\n'
+    if findings:
+        text += '\n## Where the time goes\n\nThe first finding of `firstbyte trace` for each program:\n\n| program | finding |\n|---|---|\n'
     for row in table:
         found = findings.get(row['program'])
         if found:
@@ -186,4 +204,4 @@ Their tools were not installed, or they do not run on that machine: {', '.join(f
 
 
 if __name__ == '__main__':
-    {'measure': measure, 'page': page}[sys.argv[1]](*sys.argv[2:])
+    {'measure': measure, 'disks': disks, 'page': page}[sys.argv[1]](*sys.argv[2:])

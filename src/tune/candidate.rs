@@ -262,7 +262,9 @@ impl Candidate {
 
     fn is_suggested_by(&self, finding: &Finding) -> bool {
         let is_named = self.about().is_empty() || finding.text.contains(self.about());
-        is_named && self.variant.findings.iter().any(|rule| rule == finding.rule)
+        let mut files = self.variant.files_of_findings.iter();
+        let has_file = files.len() == 0 || files.any(|file| finding.text.contains(file.as_str()));
+        is_named && has_file && self.variant.findings.iter().any(|rule| rule == finding.rule)
     }
 
     /// Whether a name of `--only` or `--skip` means it.
@@ -367,6 +369,25 @@ mod tests {
         assert!(names.contains(&"unset-NODE_OPTIONS".to_owned()), "{names:?}");
         assert!(!names.iter().any(|name| name.starts_with("python") || name == "direct" || name == "locale"));
         assert_eq!(names.iter().filter(|name| **name == "unset-CERTS").count(), 1);
+    }
+
+    #[test]
+    fn the_files_of_a_shell_decide_what_would_leave_them_out() {
+        let catalogue = catalogue::load(&[]).unwrap();
+        let suggested = |words: &[&str], file: &str| {
+            let mut start = start(words, &[]);
+            let mut finding = Finding::default();
+            finding.rule = "reported";
+            finding.text = format!("By its own report: `{file}` 9 ms.");
+            start.findings = vec![finding];
+            remedies(&catalogue, start).remove(0)
+        };
+        let [zsh, bash]: [&[&str]; 2] = [&["zsh", "-ic", "exit"], &["bash", "-lic", "exit"]];
+        assert_eq!(suggested(zsh, ".zshrc").as_deref(), Some("zsh-no-rc"));
+        assert_eq!(suggested(zsh, "/etc/zsh/zshrc").as_deref(), Some("zsh-no-global-rc"));
+        assert_eq!(suggested(bash, "/root/.bash_profile").as_deref(), Some("bash-no-profile"));
+        assert_eq!(suggested(bash, "/root/.bashrc").as_deref(), Some("bash-no-rc"));
+        assert_eq!(suggested(bash, "work.sh"), None);
     }
 
     #[test]

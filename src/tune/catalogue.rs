@@ -81,6 +81,9 @@ pub struct Variant {
     /// The findings of `trace` whose cause it removes.
     #[serde(default)]
     pub findings: Vec<String>,
+    /// Only if they name one of these files; empty: always.
+    #[serde(default)]
+    pub files_of_findings: Vec<String>,
     /// Of several variants of a group, one is used at a time.
     #[serde(default)]
     pub group: Option<String>,

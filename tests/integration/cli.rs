@@ -101,9 +101,9 @@ fn a_wrong_command_line_is_exit_status_2() {
     for arguments in [&["frobnicate"][..], &["showdown", "--runs", "0"], &["showdown", "--cpus", "x"], &[]] {
         assert_eq!(user.run(arguments).status, Some(2), "{arguments:?}");
     }
-    let unknown = user.run(&["showdown", "--only", "cobol"]);
+    let unknown = user.run(&["showdown", "--only", "klingon"]);
     assert_eq!(unknown.status, Some(2));
-    assert!(unknown.stderr.starts_with("error: ") && unknown.stderr.contains("`cobol`"), "{unknown:?}");
+    assert!(unknown.stderr.starts_with("error: ") && unknown.stderr.contains("`klingon`"), "{unknown:?}");
     assert!(unknown.stderr.contains("\nhelp: "), "{unknown:?}");
 }
 

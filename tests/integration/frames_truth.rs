@@ -91,6 +91,7 @@ fn samples(row: &Value) -> f64 {
 }
 
 #[test]
+#[ignore = "samples for minutes, and needs the processors: `make frames` and `make proofs` run it alone"]
 fn functions_have_their_file_their_lines_and_their_share() {
     for truth in &ALL {
         for interpreter in truth.interpreters() {
@@ -111,6 +112,7 @@ fn functions_have_their_file_their_lines_and_their_share() {
 }
 
 #[test]
+#[ignore = "samples for minutes, and needs the processors: `make frames` and `make proofs` run it alone"]
 fn functions_of_compiled_code_have_their_share() {
     for truth in &ALL {
         let Some(options) = truth.compiled else { continue };
@@ -128,6 +130,7 @@ fn functions_of_compiled_code_have_their_share() {
 }
 
 #[test]
+#[ignore = "samples for minutes, and needs the processors: `make frames` and `make proofs` run it alone"]
 fn an_ordinary_user_gets_functions_too() {
     for truth in &ALL {
         let Some(interpreter) = truth.interpreters().pop() else { continue };

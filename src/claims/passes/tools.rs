@@ -145,7 +145,12 @@ fn perf_record(built: &Built, buffer: PerfBuffer, file: &Path, stdout: Stdio) ->
         PerfBuffer::OnePage => &["-m", "1"],
     };
     let mut perf = command(ReportingTool::Perf)?;
-    perf.args(["record", "-q", "-e", EVENTS]).args(pages).arg("-o").arg(file).arg("--").args(&built.argv);
+    perf.args(["record", "-q", "--no-buildid", "--no-buildid-cache", "-e", EVENTS])
+        .args(pages)
+        .arg("-o")
+        .arg(file)
+        .arg("--")
+        .args(&built.argv);
     output(perf.current_dir(&built.directory).stdout(stdout)).map(drop)
 }
 

@@ -51,7 +51,9 @@ pub fn caveats(marks: &[Marks]) -> Vec<String> {
     let (others, unbegun) = (most(|marks| marks.others), most(|marks| marks.unbegun));
     let mut caveats = Vec::new();
     if others > 0 {
-        caveats.push(format!("{others} of its marks have further names than the first {MOST_NAMES}, and are counted as `{OTHERS}`."));
+        caveats.push(format!(
+            "{others} of its marks come after the first {MOST_NAMES} names, and are counted as `{OTHERS}`."
+        ));
     }
     if unbegun > 0 {
         caveats.push(format!("{unbegun} of its marks end a span that has not begun."));

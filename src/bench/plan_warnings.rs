@@ -112,7 +112,7 @@ pub fn of_marks(series: &Series, wanted: LookForMarks, backend: Option<&str>) ->
     }
     if others > 0 {
         warnings.push(Warning::minor(format!(
-            "{others} of its marks have further names than the first {MOST_NAMES}, and are counted as `{OTHERS}`"
+            "{others} of its marks come after the first {MOST_NAMES} names, and are counted as `{OTHERS}`"
         )));
     }
     if unbegun > 0 {

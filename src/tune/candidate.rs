@@ -180,8 +180,8 @@ impl Found<'_> {
             behind_chain,
         };
         let suggesting = self.start.findings.iter().filter(|finding| candidate.is_suggested_by(finding));
-        let dearest = suggesting.max_by_key(|finding| finding.cost);
-        candidate.finding = dearest.map(|finding| (finding.rule, finding.saves.unwrap_or(finding.cost)));
+        let largest = suggesting.max_by_key(|finding| finding.cost);
+        candidate.finding = largest.map(|finding| (finding.rule, finding.saves.unwrap_or(finding.cost)));
         candidate
     }
 

@@ -116,7 +116,7 @@ pub enum How {
     DirectPlain,
     /// PATH with the folder first in which programs are found.
     PathFirst,
-    /// One of the dearest imports is lazy.
+    /// One of the most expensive imports is lazy.
     LazyImport,
 }
 

@@ -33,7 +33,7 @@ pub struct Start {
     /// The folder of PATH in which programs were found after others.
     pub late_folder: Option<String>,
     pub findings: Vec<Finding>,
-    /// The dearest imports, by Python's own report.
+    /// The most expensive imports, by Python's own report.
     pub imports: Vec<(String, Nanos)>,
     /// The versions of runtimes, by their names in the catalogue.
     pub versions: BTreeMap<String, Version>,
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dearest_imports_of_the_program_are_those_after_site() {
+    fn the_most_expensive_imports_of_the_program_are_those_after_site() {
         let load = |unit: &str, time, depth| Load {
             runtime: AskedRuntime::Python.name(),
             unit: unit.to_owned(),

@@ -227,7 +227,7 @@ fn more_names_than_64_are_counted_together_and_a_million_marks_are_no_problem() 
         assert_eq!(result["marks"].as_object().unwrap().len(), 66, "64 names, the others, the rest");
         assert_eq!(result["marks"]["(other marks)"]["count"], 6, "{backend}");
         assert_eq!(chain_sums(result), samples(&result["phases"]["total"]), "{backend}");
-        assert!(document["warnings"].to_string().contains("further names than the first 64"));
+        assert!(document["warnings"].to_string().contains("come after the first 64 names"));
     }
     let (document, status) = exported(
         folder().path(),

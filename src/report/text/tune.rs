@@ -39,7 +39,7 @@ pub fn list<'w>(
         text += "no way of the catalogue applies to this command\n";
     }
     let untried = not_tried("Not tried", untried, terminal);
-    let note = "Nothing was run. What a traced run shows, such as the end of a chain of programs and the dearest imports, is \
+    let note = "Nothing was run. What a traced run shows, such as the end of a chain of programs and the most expensive imports, is \
                 not known yet.";
     format!("{text}{untried}\n{}\n", terminal.wrap(note, 0))
 }

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many different names are told apart. Marks with further ones are [`OTHERS`].
+/// How many different names a run may have. All other marks together are [`OTHERS`].
 pub const MOST_NAMES: usize = 64;
 /// How many bytes of a name are kept. `…` follows if there are more. Every backend sees at least as many.
 pub const MOST_BYTES: usize = 200;
-/// An end looks for its beginning among so many of this name that have not ended.
+/// Among how many open spans of its name an end looks for one of its thread or process.
 const SEARCHED: usize = 1000;
 /// The name of all marks beyond [`MOST_NAMES`] names.
 pub const OTHERS: &str = "(other marks)";

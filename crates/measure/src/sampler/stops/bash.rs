@@ -6,20 +6,16 @@
 
 use super::elf::Elf;
 use super::frame::{Lined, RawFrame, Stopped};
-use super::interpreter::{self, Interpreter, Version, unknown};
+use super::interpreter::{DEEPEST, Interpreter, MAX_NAME, OneVersion, Stated};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Deeper stacks are cut at their outer end.
-const DEEPEST: usize = 2000;
 /// More entries in a part of a table, or more parts, are a damaged one.
 const MAX_ENTRIES: usize = 1 << 10;
 const MAX_PARTS: u32 = 1 << 16;
-/// The longest names, bytes.
-const MAX_NAME: u64 = 1 << 12;
 
 /// `VAR_CONTEXT.table`. `HASH_TABLE`: `bucket_array`, `nbuckets`. `BUCKET_CONTENTS`: `next`, `key`, `data`.
 const TABLE: u64 = 32;
@@ -40,40 +36,20 @@ const NEXT_ELEMENT: u64 = 16;
 const HASH: u32 = 2_166_136_261;
 const PRIME: u32 = 16_777_619;
 
-/// What a file with bash in it says about it.
-#[derive(Clone, Copy, Debug)]
-struct Stated {
-    version: Version,
-    variables: Variables,
-}
-
-/// The addresses of `global_variables`, `shell_functions` and `line_number`.
-#[derive(Clone, Copy, Debug)]
-struct Variables([u64; 3]);
-
 /// bash in the memory of a process.
 #[derive(Clone, Debug)]
 struct Bash {
-    variables: Variables,
+    /// The addresses of `global_variables`, `shell_functions` and `line_number`.
+    variables: [u64; 3],
     functions: HashMap<[String; 2], Arc<Lined>>,
 }
 
 /// `None`: there is no bash in it.
-pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn interpreter::Stated>> {
-    let names = ["global_variables", "shell_functions", "line_number"];
-    let [variables, functions, line] = names.map(|name| elf.address(name));
-    let variables = Variables([variables?, functions?, line?]);
-    Some(Box::new(Stated { version: elf.version_after(b"@(#)Bash version "), variables }))
-}
-
-impl interpreter::Stated for Stated {
-    fn placed(&self, bias: u64) -> Result<Box<dyn Interpreter>, String> {
-        if self.version != Some((5, 2)) {
-            return Err(unknown("bash", self.version));
-        }
-        let variables = Variables(self.variables.0.map(|address| address.wrapping_add(bias)));
-        Ok(Box::new(Bash { variables, functions: HashMap::new() }))
-    }
+pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn Stated>> {
+    let variables = elf.addresses(["global_variables", "shell_functions", "line_number"])?;
+    let version = elf.version_after(b"@(#)Bash version ");
+    let at = |variables| Box::new(Bash { variables, functions: HashMap::new() }) as Box<dyn Interpreter>;
+    Some(Box::new(OneVersion { name: "bash", known: (5, 2), version, variables, at }))
 }
 
 impl Interpreter for Bash {
@@ -97,7 +73,7 @@ impl Walk<'_, '_> {
     }
 
     fn frames(&mut self) -> Option<Vec<RawFrame>> {
-        let Variables([globals, _, line]) = self.bash.variables;
+        let [globals, _, line] = self.bash.variables;
         let table = self.word(globals, 0).and_then(|globals| self.word(globals, TABLE))?;
         let [names, files, lines] = ["FUNCNAME", "BASH_SOURCE", "BASH_LINENO"];
         let [names, files, lines] = [names, files, lines].map(|name| self.array(table, name));
@@ -161,7 +137,7 @@ impl Walk<'_, '_> {
 
     /// Where a function begins.
     fn line(&mut self, name: &str) -> Option<u32> {
-        let Variables([_, functions, _]) = self.bash.variables;
+        let [_, functions, _] = self.bash.variables;
         let table = self.word(functions, 0)?;
         let function = self.variable(table, name)?;
         let stated = self.word(function, NAME)?;
@@ -180,7 +156,6 @@ fn hash(name: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::interpreter::Stated as _;
     use super::super::memory::Memory;
     use super::super::random::{at, named, random};
     use super::*;
@@ -194,7 +169,7 @@ mod tests {
                 2 => Some(u64::from_le_bytes(*b"FUNCNAME")),
                 _ => None,
             });
-            let mut bash = Bash { variables: Variables([0x1000, 0x1008, 0x1010]), functions: HashMap::new() };
+            let mut bash = Bash { variables: [0x1000, 0x1008, 0x1010], functions: HashMap::new() };
             let mut memory = Memory::default();
             named(&bash.frames(&at(0), &mut memory.reader(&source)));
             for address in (0x1000..0x4000).step_by(72) {
@@ -207,17 +182,11 @@ mod tests {
 
     impl Walk<'_, '_> {
         fn variables(&mut self, address: u64) {
-            self.bash.variables = Variables([address; 3]);
+            self.bash.variables = [address; 3];
             self.frames();
             self.line("FUNCNAME");
             assert!(self.array(address, "FUNCNAME").is_none_or(|all| all.len() <= DEEPEST));
         }
-    }
-
-    #[test]
-    fn an_unknown_version_is_named_and_not_read() {
-        let stated = |version| Stated { version, variables: Variables([0; 3]) }.placed(0).unwrap_err();
-        assert_eq!([Some((6, 0)), None].map(stated), ["bash 6.0", "bash"]);
     }
 
     #[test]

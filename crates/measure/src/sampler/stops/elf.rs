@@ -42,6 +42,12 @@ impl<'b> Elf<'b> {
         named.next().map(|symbol| symbol.address())
     }
 
+    /// The addresses of several variables; `None`: it lacks one.
+    pub(super) fn addresses<const N: usize>(&self, names: [&str; N]) -> Option<[u64; N]> {
+        let found = names.map(|name| self.address(name));
+        found.iter().all(Option::is_some).then(|| found.map(Option::unwrap_or_default))
+    }
+
     /// The figures of all exported symbols whose names begin so, by the rests of the names.
     pub(super) fn figures(&self, prefix: &str) -> HashMap<&'b str, i32> {
         let all = self.object.dynamic_symbols();

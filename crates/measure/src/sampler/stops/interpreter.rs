@@ -5,6 +5,12 @@ use super::memory::Reader;
 use crate::sampler::language::Joint;
 use std::fmt::Debug;
 
+/// Deeper stacks are cut at their outer end.
+pub(super) const DEEPEST: usize = 2000;
+
+/// The longest names, bytes.
+pub(super) const MAX_NAME: u64 = 1 << 12;
+
 /// What a file with an interpreter in it says about it.
 pub(super) trait Stated: Debug + Send + Sync {
     /// In the memory of a process: `bias` is what was added to the addresses that the file states. The error: the name of
@@ -46,6 +52,27 @@ pub(super) fn unknown(interpreter: &str, version: Version) -> String {
     version.map_or_else(|| interpreter.to_owned(), |(major, minor)| format!("{interpreter} {major}.{minor}"))
 }
 
+/// What a file says about an interpreter that is read in one version only, from variables that have names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OneVersion<const N: usize> {
+    pub(super) name: &'static str,
+    pub(super) known: (u8, u8),
+    pub(super) version: Version,
+    /// The addresses of the variables.
+    pub(super) variables: [u64; N],
+    /// The interpreter whose variables have these addresses.
+    pub(super) at: fn([u64; N]) -> Box<dyn Interpreter>,
+}
+
+impl<const N: usize> Stated for OneVersion<N> {
+    fn placed(&self, bias: u64) -> Result<Box<dyn Interpreter>, String> {
+        if self.version != Some(self.known) {
+            return Err(unknown(self.name, self.version));
+        }
+        Ok((self.at)(self.variables.map(|address| address.wrapping_add(bias))))
+    }
+}
+
 /// The version at the beginning of a text: `3.11.2`.
 pub(super) fn version(text: &[u8]) -> Version {
     let mut numbers = text.split(|byte| !byte.is_ascii_digit());
@@ -56,6 +83,34 @@ pub(super) fn version(text: &[u8]) -> Version {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Clone, Debug)]
+    struct At([u64; 1]);
+
+    impl Interpreter for At {
+        fn frames(&mut self, _: &Stopped<'_>, _: &mut Reader<'_>) -> Vec<RawFrame> {
+            Vec::new()
+        }
+
+        fn joint(&self) -> Joint {
+            assert_eq!(self.0, [10]);
+            Joint::Leaf
+        }
+    }
+
+    #[test]
+    fn only_the_known_version_is_read_and_an_unknown_one_is_named() {
+        let stated = |version| OneVersion {
+            name: "zsh",
+            known: (5, 9),
+            version,
+            variables: [7],
+            at: |variables| Box::new(At(variables)),
+        };
+        stated(Some((5, 9))).placed(3).unwrap().joint();
+        let refused = |version| stated(version).placed(0).unwrap_err();
+        assert_eq!([Some((6, 0)), None].map(refused), ["zsh 6.0", "zsh"]);
+    }
 
     #[test]
     fn a_version_is_two_numbers_at_the_beginning() {

@@ -6,7 +6,7 @@
 
 use super::elf::Elf;
 use super::frame::{Lined, RawFrame, Stopped};
-use super::interpreter::{self, Interpreter, Version, unknown};
+use super::interpreter::{self, DEEPEST, Interpreter, MAX_NAME, Version, unknown};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
@@ -15,11 +15,6 @@ use std::sync::Arc;
 
 /// Each call of it executes a run of frames.
 const MAIN_LOOP: &str = "execute_ex";
-
-/// Deeper stacks are cut at their outer end.
-const DEEPEST: usize = 2000;
-/// The longest names, bytes.
-const MAX_NAME: u64 = 1 << 12;
 
 /// `zend_execute_data`: `opline`, `func`, `This.u1.type_info`, `prev_execute_data`; `ZEND_CALL_TOP`.
 const INSTRUCTION: u64 = 0;

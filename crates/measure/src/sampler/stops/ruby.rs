@@ -6,7 +6,7 @@
 
 use super::elf::Elf;
 use super::frame::{Lined, RawFrame, Stopped};
-use super::interpreter::{self, Interpreter, Version, unknown, version};
+use super::interpreter::{self, DEEPEST, Interpreter, MAX_NAME, Version, unknown, version};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
@@ -15,11 +15,6 @@ use std::sync::Arc;
 
 /// Each call of it executes a run of frames.
 const MAIN_LOOP: &str = "rb_vm_exec";
-
-/// Deeper stacks are cut at their outer end.
-const DEEPEST: usize = 2000;
-/// The longest names, bytes.
-const MAX_NAME: u64 = 1 << 12;
 
 /// How much of `rb_errinfo` is looked through, and the instruction in it: `lea rdi` of an address relative to the next one.
 const FUNCTION: usize = 32;

@@ -5,17 +5,12 @@
 
 use super::elf::Elf;
 use super::frame::{Lined, RawFrame, Stopped};
-use super::interpreter::{self, Interpreter, Version, unknown};
+use super::interpreter::{DEEPEST, Interpreter, MAX_NAME, OneVersion, Stated};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Deeper stacks are cut at their outer end.
-const DEEPEST: usize = 2000;
-/// The longest names, bytes.
-const MAX_NAME: u64 = 1 << 12;
 
 /// `struct funcstack`: `prev`, `name`, `filename`, `caller`, `flineno`, `lineno`, `tp`.
 const OUTER: u64 = 0;
@@ -30,40 +25,20 @@ const SOURCE: u32 = 0;
 const FUNCTION: u32 = 1;
 const EVAL: u32 = 2;
 
-/// What a file with zsh in it says about it.
-#[derive(Clone, Copy, Debug)]
-struct Stated {
-    version: Version,
-    variables: Variables,
-}
-
-/// The addresses of `funcstack`, `lineno` and `scriptname`.
-#[derive(Clone, Copy, Debug)]
-struct Variables([u64; 3]);
-
 /// zsh in the memory of a process.
 #[derive(Clone, Debug)]
 struct Zsh {
-    variables: Variables,
+    /// The addresses of `funcstack`, `lineno` and `scriptname`.
+    variables: [u64; 3],
     functions: HashMap<(String, String, u32), Arc<Lined>>,
 }
 
 /// `None`: there is no zsh in it.
-pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn interpreter::Stated>> {
-    let [calls, line, script] = ["funcstack", "lineno", "scriptname"].map(|name| elf.address(name));
-    let variables = Variables([calls?, line?, script?]);
-    // the folder of its modules
-    Some(Box::new(Stated { version: elf.version_after(b"/zsh/"), variables }))
-}
-
-impl interpreter::Stated for Stated {
-    fn placed(&self, bias: u64) -> Result<Box<dyn Interpreter>, String> {
-        if self.version != Some((5, 9)) {
-            return Err(unknown("zsh", self.version));
-        }
-        let variables = Variables(self.variables.0.map(|address| address.wrapping_add(bias)));
-        Ok(Box::new(Zsh { variables, functions: HashMap::new() }))
-    }
+pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn Stated>> {
+    let variables = elf.addresses(["funcstack", "lineno", "scriptname"])?;
+    let version = elf.version_after(b"/zsh/"); // the folder of its modules
+    let at = |variables| Box::new(Zsh { variables, functions: HashMap::new() }) as Box<dyn Interpreter>;
+    Some(Box::new(OneVersion { name: "zsh", known: (5, 9), version, variables, at }))
 }
 
 impl Interpreter for Zsh {
@@ -78,7 +53,7 @@ impl Interpreter for Zsh {
 
 impl Zsh {
     fn calls(&mut self, memory: &mut Reader<'_>) -> Option<Vec<RawFrame>> {
-        let Variables([calls, line, script]) = self.variables;
+        let [calls, line, script] = self.variables;
         let (mut line, mut next) = (memory.word(line)?, memory.word(calls)?);
         // in a function, that variable has the function's name
         let mut script = text(memory, script);
@@ -125,7 +100,6 @@ fn text(memory: &mut Reader<'_>, address: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::interpreter::Stated as _;
     use super::super::memory::Memory;
     use super::super::random::{at, named, random};
     use super::*;
@@ -140,17 +114,11 @@ mod tests {
             });
             let mut memory = Memory::default();
             for address in (0x1000..0x2000).step_by(8) {
-                let mut zsh = Zsh { variables: Variables([address; 3]), functions: HashMap::new() };
+                let mut zsh = Zsh { variables: [address; 3], functions: HashMap::new() };
                 let frames = zsh.frames(&at(0), &mut memory.reader(&source));
                 assert!(frames.len() <= DEEPEST + 1);
                 named(&frames);
             }
         }
-    }
-
-    #[test]
-    fn an_unknown_version_is_named_and_not_read() {
-        let stated = |version| Stated { version, variables: Variables([0; 3]) }.placed(0).unwrap_err();
-        assert_eq!([Some((6, 0)), None].map(stated), ["zsh 6.0", "zsh"]);
     }
 }

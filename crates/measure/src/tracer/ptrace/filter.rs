@@ -1,5 +1,5 @@
-//! The seccomp filters that stop the tracee only at execs and output calls, or only at execs (`seccomp(2)`). They cannot read
-//! the paths by which marks are told from other lookups, so where marks are wanted every lookup stops.
+//! The seccomp filters that stop the tracee only at execs and output calls, or only at execs (`seccomp(2)`). A filter
+//! cannot read a path, so it does not know which lookups are marks. Where marks are wanted, every lookup stops.
 //!
 //! It checks the architecture first, because the same number means different calls in the two tables. It allows all
 //! other calls, so there the tracee runs at full speed.

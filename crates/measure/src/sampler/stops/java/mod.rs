@@ -14,7 +14,7 @@ use self::methods::{Method, MethodReader, Methods, Numbers};
 use self::tables::{Places, Tables};
 use super::elf::Elf;
 use super::frame::{RawFrame, Stopped};
-use super::interpreter::{self, Interpreter};
+use super::interpreter::{self, DEEPEST, Interpreter};
 use super::memory::Reader;
 use crate::sampler::language::Joint;
 use std::collections::HashMap;
@@ -24,8 +24,6 @@ use std::sync::{Arc, OnceLock};
 /// The versions that were tried.
 const VERSIONS: [u8; 2] = [17, 25];
 
-/// Deeper stacks are cut at their outer end.
-const DEEPEST: usize = 2000;
 /// More threads are a damaged list.
 const MAX_THREADS: u32 = 1 << 14;
 /// More frames are not larger than this, bytes.

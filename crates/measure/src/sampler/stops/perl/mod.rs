@@ -10,7 +10,7 @@ mod layouts;
 use self::layouts::Layout;
 use super::elf::Elf;
 use super::frame::{Lined, RawFrame, Stopped};
-use super::interpreter::{self, Interpreter, unknown};
+use super::interpreter::{self, DEEPEST, Interpreter, MAX_NAME, unknown};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
@@ -20,12 +20,8 @@ use std::sync::Arc;
 /// Each call of `Perl_runops_standard` or `Perl_runops_debug` executes a run of frames.
 const MAIN_LOOP: &str = "Perl_runops_";
 
-/// Deeper stacks are cut at their outer end.
-const DEEPEST: usize = 2000;
 /// More of them are a damaged list.
 const MAX_STACKS: usize = 256;
-/// The longest names, bytes.
-const MAX_NAME: u64 = 1 << 12;
 /// So many operations after its start, a function has begun its first statement.
 const MAX_OPERATIONS: usize = 8;
 

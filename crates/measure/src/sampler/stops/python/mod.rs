@@ -11,7 +11,7 @@ pub(super) use self::stated::stated;
 
 use self::layouts::{Innermost, Instruction, Layout, LineTable, OWNED_BY_C, Runs};
 use super::frame::{RawFrame, Stopped};
-use super::interpreter::Interpreter;
+use super::interpreter::{DEEPEST, Interpreter, MAX_NAME};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
@@ -20,12 +20,8 @@ use std::sync::Arc;
 /// Each call of it executes a run of frames.
 const MAIN_LOOP: &str = "_PyEval_EvalFrameDefault";
 
-/// Deeper stacks are cut at their outer end.
-const DEEPEST: usize = 2000;
 /// More of them are a damaged list.
 const MAX_THREADS: usize = 4096;
-/// The longest names and tables, bytes.
-const MAX_NAME: u64 = 1 << 12;
 const MAX_TABLE: u64 = 1 << 20;
 
 /// `PyVarObject`: the size, and where the bytes of a `PyBytesObject` begin. `PyASCIIObject`: the length and the state.

@@ -14,7 +14,7 @@ const OF_EXEC: (u64, u64) = (2, 3);
 /// The page faults that are part of the cost of a library: one for each of its three read-only segments, and three where
 /// it writes.
 const OF_LIBRARY: u64 = 6;
-/// The program whose CPUID instructions are counted: the C library executes them before any code of a program.
+/// The program whose CPUID instructions are counted: glibc executes them before any code of a program.
 const SMALL: &str = "true";
 
 /// `None` for a file whose start cannot be predicted.
@@ -32,7 +32,7 @@ fn costs(inspection: &Inspection, prediction: &Prediction, units: &Calibration) 
     let syscalls = prediction.syscalls.saturating_sub(OF_EXEC.1 + their_calls);
     let faults = prediction.page_faults.saturating_sub(OF_EXEC.0 + OF_LIBRARY * libraries);
     let (relative, symbolic) = relocations(inspection);
-    let cpuids = if prediction.starts_glibc { cpuids_of_the_c_library().unwrap_or(0) } else { 0 };
+    let cpuids = if prediction.starts_glibc { cpuids_of_glibc().unwrap_or(0) } else { 0 };
 
     let ns = |unit: Option<Cost>| unit.map(|unit| unit.ns);
     let counted = [
@@ -42,15 +42,24 @@ fn costs(inspection: &Inspection, prediction: &Prediction, units: &Calibration) 
         ("further page faults", faults, fault(units)),
         ("relative relocations", relative, ns(units.relative_relocation)),
         ("relocations by name", symbolic, ns(units.symbolic_relocation)),
-        ("CPUID instructions of glibc", cpuids, cpuid_cost().map(|cost| cost.0 as f64)),
+        (executes_cpuid(inspection), cpuids, cpuid_cost().map(|cost| cost.0 as f64)),
     ];
     let cost = |(name, count, ns): (&'static str, u64, Option<f64>)| Some(UnitCost { name, count, ns: ns? });
     counted.into_iter().filter(|(_, count, _)| *count > 0).filter_map(cost).collect()
 }
 
-/// How often this machine's C library executes CPUID at a start, to identify the processor: that depends on both.
-/// `None` if it cannot be counted.
-fn cpuids_of_the_c_library() -> Option<u64> {
+/// Whose code executes CPUID: a program without a C library may still be linked by glibc's loader.
+fn executes_cpuid(inspection: &Inspection) -> &'static str {
+    let c_library = inspection.elf.as_ref().and_then(|elf| elf.runtime.c_library);
+    match c_library {
+        Some(_) => "CPUID instructions of glibc",
+        None => "CPUID instructions of the loader",
+    }
+}
+
+/// How often this machine's glibc executes CPUID at a start, to identify the processor: that depends on both. Its loader
+/// executes them where there is one. `None` if it cannot be counted.
+fn cpuids_of_glibc() -> Option<u64> {
     cpuid_count(&Command::new(&[SMALL]).ok()?).ok()
 }
 

@@ -27,7 +27,7 @@ pub struct Prediction {
     /// Why there may be more: one line each. Without any, the number of system calls is exact, and that of page faults is
     /// an estimate.
     pub minimum_because: Vec<String>,
-    /// Whether code of glibc starts the program. It executes CPUID to learn what the processor can do.
+    /// Whether code of glibc starts the program, also its loader alone. It executes CPUID to learn what the processor can do.
     pub starts_glibc: bool,
 }
 

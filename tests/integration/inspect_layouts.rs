@@ -1,6 +1,7 @@
 //! Where libraries lie decides how many system calls a start takes. For each of these layouts, `inspect` predicts the files
 //! and folders that glibc's loader tries, one by one, and the number of all calls. strace says what happens.
 
+use crate::bench::firstbyte;
 use crate::inspect::here;
 use crate::support::skipped;
 use firstbyte::inspect::{Environment, Inspection, Surroundings, inspect};
@@ -400,6 +401,9 @@ fn a_program_without_a_c_library() {
     layout.is_as_predicted();
     let inspection = layout.inspected();
     assert_eq!(inspection.elf.unwrap().runtime.c_library, None);
+    let shown = firstbyte(layout.folder.path(), &["inspect", "program"]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(!shown.contains("of glibc"), "{shown}");
 }
 
 /// An audit module is loaded with a C library of its own, so there are at least as many calls again.

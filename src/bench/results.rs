@@ -7,7 +7,7 @@ use super::sample::{BothKinds, Printed, Sample, Series};
 use crate::document::bench as document;
 use crate::document::bench::{
     Above, Cache, Distribution, Failed, FloorRatio, Measurement, MedianCounts, Metric, OutputSummary,
-    Overhead, PhaseTimes, Ratio, Relative, ShareBelow, Tool,
+    Overhead, PhaseTimes, Ratio, Relative, ShareBelow, Skipped, Tool,
 };
 use crate::document::conditions::Conditions;
 use crate::document::processor_time::DIVIDED_BY_TICKS;
@@ -77,6 +77,8 @@ pub fn finished(header: &Document, measured: &Measured, compared: &ComparedWith)
 pub fn merge(mut first: Document, second: Document) -> Document {
     first.results.extend(second.results);
     first.failed.extend(second.failed);
+    let skipped = second.skipped.into_iter().filter(|skipped| !first.skipped.contains(skipped));
+    first.skipped.extend(skipped.collect::<Vec<_>>());
     first.tool.observer_overhead.extend(second.tool.observer_overhead);
     first.broken = first.broken.or(second.broken);
     first.partial |= second.partial;
@@ -105,6 +107,9 @@ pub fn document_so_far(header: &Document, series: &[Series], compared: &Compared
         };
         match measurement(program, &context) {
             Ok(measurement) => document.results.push(measurement),
+            Err(Failed { name, reason, runs: 0, .. }) => {
+                document.skipped.push(Skipped { name, reason, install: None });
+            }
             Err(failed) => document.failed.push(failed),
         }
     }
@@ -125,8 +130,10 @@ pub fn measurement(series: &Series, context: &Context) -> Result<Measurement, Fa
     let Divided { cpu, user, system, why_not, traced } = Divided::of(series);
     let runs = if context.for_hyperfine { runs(series, cpu) } else { Vec::new() };
 
+    let command_line = series.given_name.is_some().then(|| series.command.clone());
     Ok(Measurement {
-        command: series.command.clone(),
+        command: series.given_name.as_ref().unwrap_or(&series.command).clone(),
+        command_line,
         mean: wall.mean,
         stddev: wall.stddev,
         median: wall.median,

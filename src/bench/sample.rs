@@ -90,6 +90,8 @@ pub struct Untraced {
 pub struct Series {
     /// The displayed name.
     pub name: String,
+    /// The name that the user gave it, which others may have too.
+    pub given_name: Option<String>,
     /// The command, as typed in a shell.
     pub command: String,
     /// How it must end.

@@ -202,11 +202,11 @@ fn key(name: &str) -> String {
 }
 
 fn program(measurement: &Measurement, recording: Option<&String>) -> String {
-    let mut text = format!("\n[[program]]\ncommand = {}\n", quoted(&measurement.command));
-    if measurement.label() != measurement.command {
+    let mut text = format!("\n[[program]]\ncommand = {}\n", quoted(measurement.command_line()));
+    if measurement.label() != measurement.command_line() {
         let _ = writeln!(text, "name = {}", quoted(measurement.label()));
     }
-    let words = shell_words::split(&measurement.command).unwrap_or_default();
+    let words = shell_words::split(measurement.command_line()).unwrap_or_default();
     let table = |executable: Executable| {
         format!("{{ path = {}, sha256 = {} }}", quoted(&executable.path), quoted(&executable.sha256))
     };

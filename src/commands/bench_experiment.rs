@@ -92,6 +92,7 @@ fn series(plan: &Plan, benchmark: &Benchmark) -> Series {
 
     Series {
         name: benchmark.name.clone(),
+        given_name: benchmark.given_name.clone(),
         command: benchmark.command.clone(),
         accepted: plan.each_run.accepted(),
         parameters: parameters.collect(),

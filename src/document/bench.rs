@@ -163,7 +163,7 @@ impl Cache {
 /// One program under one condition. The fields up to `parameters` are hyperfine's, with times in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The command, as a shell would take it.
+    /// What hyperfine 1 calls so: the name of `-n`, which several values of a parameter may share, else the command.
     pub command: String,
     /// Mean wall time, from just before the process was created until it was reaped.
     pub mean: f64,
@@ -208,9 +208,12 @@ pub struct Measurement {
     pub measurements: Vec<Run>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub summary: BTreeMap<String, Summary>,
-    /// The displayed name; files of other tools have none.
+    /// The displayed name, which no other program has; files of other tools may have none.
     #[serde(default)]
     pub name: Option<String>,
+    /// The command, as a shell would take it, where `command` is a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_line: Option<String>,
     #[serde(default)]
     pub cache: Option<Cache>,
     /// How the runs were made: [`super::conditions::Conditions`]; `null` in files that do not say.
@@ -283,6 +286,11 @@ impl Measurement {
     /// The displayed name: its own, else the command.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.command)
+    }
+
+    /// The command, as a shell would take it. A file of hyperfine 1 may have its name alone.
+    pub fn command_line(&self) -> &str {
+        self.command_line.as_deref().unwrap_or(&self.command)
     }
 
     /// The times between the texts of `--from` and `--to`.

@@ -58,7 +58,8 @@ fn the_export_has_every_field_of_hyperfines_and_ours() {
         assert_eq!(result["context_switches"].as_array().map(Vec::len), watched.then_some(4), "{result}");
     }
     let greeting = &document["results"][1];
-    assert_eq!((&greeting["name"], &greeting["command"]), (&"greeting".into(), &"echo hi".into()));
+    assert_eq!((&greeting["name"], &greeting["command"]), (&"greeting".into(), &"greeting".into()));
+    assert_eq!(greeting["command_line"], "echo hi");
     assert_eq!(greeting["output"]["bytes"], 3);
     assert_eq!(greeting["relative"][0]["reference"], "nothing");
     assert_eq!(greeting["relative"][0]["verdict"], "cant_tell", "four pairs are not enough");

@@ -135,6 +135,22 @@ fn exported(folder: &Path, name: &str, options: &[&str]) -> Value {
 }
 
 #[test]
+fn results_are_matched_by_name_and_parameters_also_with_files_of_older_versions() {
+    let folder = tempfile::tempdir().unwrap();
+    let values = |values| ["-n", "build", "-L", "n", values];
+    let mut old = exported(folder.path(), "old.json", &values("1,2"));
+    for result in old["results"].as_array_mut().unwrap() {
+        result["command"] = result.as_object_mut().unwrap().remove("command_line").unwrap();
+    }
+    let new = exported(folder.path(), "new.json", &values("2,1"));
+    let (status, json, said) = compared(&old, &new, &["--json"]);
+    assert_eq!(status, Some(0), "{said}");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let names: Vec<&Value> = json["programs"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
+    assert_eq!(names, ["build (n = 2)", "build (n = 1)"]);
+}
+
+#[test]
 fn measurements_with_different_options_are_refused_with_those_options_unless_forced() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("input"), "x").unwrap();

@@ -19,8 +19,8 @@
 //!
 //! A parameter is `{"NAME": {"value": "1"}}` in 2.0 and `{"NAME": "1"}` in 1.x. One file cannot have both; it is as in 2.0.
 //!
-//! All of them expect seconds and bytes. With `-n`, hyperfine 1 writes the name as `command`. Here, as in hyperfine 2,
-//! `command` is the command, and `name` is the name.
+//! All of them expect seconds and bytes. With `-n`, hyperfine 1 writes the name as `command`; hyperfine 2 writes it as
+//! `name`. Here it is both, so the scripts of both show it, and `command_line` is the command.
 
 use crate::bench::firstbyte;
 use serde_json::{Value, json};
@@ -139,6 +139,29 @@ fn the_files_of_the_comparison_plot_name_the_same_commands() {
     };
     let [first, second] = [(); 2].map(|()| names(results(&["--runs", "2", "-n", "a", "true", "echo hi"])));
     assert_eq!(first, second);
+}
+
+#[test]
+fn a_given_name_is_the_command_and_values_of_a_parameter_share_it() {
+    let arguments = ["--runs", "1", "-n", "build", "-n", "{n}", "-L", "n", "1,2", "echo {n}", "true"];
+    let results = results(&arguments);
+    let field = |field: &str| -> Vec<Value> { results.iter().map(|result| result[field].clone()).collect() };
+    assert_eq!(field("command"), ["build", "build", "1", "2"]);
+    assert_eq!(field("command_line"), ["echo 1", "echo 2", "true", "true"]);
+    assert_eq!(field("name"), ["build (n = 1)", "build (n = 2)", "1", "2"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let fixed = ["bench", "--backend", "pipe", "--no-counts", "--style", "none", "--export-csv", "-"];
+    let csv = firstbyte(folder.path(), &[&fixed[..], &arguments].concat()).stdout;
+    let mut rows = csv::Reader::from_reader(&csv[..]);
+    let columns = ["command", "command_line", "name", "parameter_n"].map(|column| {
+        let headings = rows.headers().unwrap();
+        headings.iter().position(|heading| heading == column).unwrap()
+    });
+    let rows: Vec<Vec<String>> =
+        rows.records().map(|row| columns.map(|at| row.as_ref().unwrap()[at].to_owned()).into()).collect();
+    assert_eq!(rows[1], ["build", "echo 2", "build (n = 2)", "2"]);
+    assert_eq!(rows[2], ["1", "true", "1", "1"]);
 }
 
 #[test]

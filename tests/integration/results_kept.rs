@@ -61,6 +61,25 @@ fn an_interrupted_diff_shows_its_finished_runs() {
     assert!(shown.contains("A and B: Interrupted"), "{shown}");
 }
 
+#[test]
+fn an_interrupted_check_says_so_and_that_no_program_failed() {
+    let folder = folder();
+    let budgets = "[[program]]\nname = 'slow'\ncommand = \"sh -c 'echo x >> ran; sleep 100'\"\nsyscalls = 1\n\
+                   [[program]]\ncommand = 'true'\ntotal = '5s'\n";
+    fs::write(folder.path().join("firstbyte.toml"), budgets).unwrap();
+    let (shown, status) = interrupted_after(folder.path(), begun(folder.path(), &["check"]), 1);
+    assert_eq!(status, Some(130), "{shown}");
+    assert!(shown.starts_with("slow\n  not measured: interrupted\n"), "{shown}");
+    assert!(shown.ends_with("\n0 budgets, none missed; interrupted\n"), "{shown}");
+
+    let words = ["bench", "sh -c 'echo x >> ran; sleep 100'", "true", "--style", "none"];
+    let json = ["--export-json", "out.json"];
+    interrupted_after(folder.path(), begun(folder.path(), &[&words[..], &json].concat()), 2);
+    let document: Value = serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!((&document["partial"], &document["failed"]), (&Value::Bool(true), &Value::Array(Vec::new())));
+    assert_eq!(document["skipped"].as_array().unwrap().len(), 2, "{document}");
+}
+
 /// The state of a process, by `proc_pid_stat(5)`.
 fn state(process: u32) -> String {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();

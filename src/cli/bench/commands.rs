@@ -59,7 +59,10 @@ pub(super) struct CommandArgs {
 /// One command that is to be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Benchmark {
+    /// Its displayed name, which no other has.
     pub name: String,
+    /// The name of `-n`, which several values of a parameter may share.
+    pub given_name: Option<String>,
     /// The command as it was given, with its parameters replaced.
     pub command: String,
     /// The program and its arguments, including those of a shell.
@@ -160,10 +163,9 @@ impl CommandArgs {
                 benchmark.set(&self.variables(environments, at)?);
 
                 let has_own = self.common_variables(environments, all).is_none();
-                benchmark.name = match self.names.get(name_index) {
-                    Some(name) => replaced(name, assignment),
-                    None => benchmark.own_name(command, has_own),
-                };
+                benchmark.given_name = self.names.get(name_index).map(|name| replaced(name, assignment));
+                let own_name = || benchmark.own_name(command, has_own);
+                benchmark.name = benchmark.given_name.clone().unwrap_or_else(own_name);
                 benchmarks.push(self.hooked(benchmark, at)?);
             }
         }
@@ -252,6 +254,7 @@ impl Benchmark {
     pub(in crate::cli) fn of(command: &str, interpreter: &Interpreter) -> Result<Benchmark, String> {
         Ok(Benchmark {
             name: command.to_owned(),
+            given_name: None,
             command: command.to_owned(),
             words: interpreter.words(command)?,
             shell: interpreter.shell().map(shell_words::join),

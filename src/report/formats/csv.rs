@@ -14,7 +14,7 @@ const HYPERFINE: [&str; 8] = ["command", "mean", "stddev", "median", "user", "sy
 type Named<T, Had> = (&'static str, fn(&T) -> Had);
 
 /// Our own columns, one value for each result.
-const OURS: [Named<Measurement, String>; 21] = [
+const OURS: [Named<Measurement, String>; 22] = [
     ("name", |m| m.label().to_owned()),
     ("cache", |m| m.cache.map_or(String::new(), |cache: Cache| cache.name().to_owned())),
     ("runs", |m| m.times.len().to_string()),
@@ -36,6 +36,7 @@ const OURS: [Named<Measurement, String>; 21] = [
     ("share_below", |m| optional(m.share_below.map(|below| below.share))),
     ("lost_events", |m| m.lost_events.to_string()),
     ("rejected_runs", |m| m.rejected.len().to_string()),
+    ("command_line", |m| m.command_line().to_owned()),
 ];
 
 /// The statistics of each phase, in nanoseconds.

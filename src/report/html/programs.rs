@@ -65,7 +65,7 @@ fn table(documents: &[&Document]) -> Table {
 fn cells(m: &Measurement, scale: &Scale, counts: &[rows::MeasurementColumn], verdicts: bool) -> Vec<Cell> {
     let phases = &m.phases;
     let name = Cell::text(visible(m.label()));
-    let name = if m.label() == m.command { name } else { name.noted(visible(&m.command)) };
+    let name = if m.label() == m.command_line() { name } else { name.noted(visible(m.command_line())) };
     let mut cells = vec![
         name,
         Cell::text(m.cache.map_or("", Cache::name)),

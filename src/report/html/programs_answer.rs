@@ -141,7 +141,7 @@ pub(super) fn on_one_scale(documents: &[&Document]) -> Option<PageBlock> {
         documents.iter().flat_map(|document| ranking(document)).flat_map(|(_, rows)| rows).collect();
     let mut all: Vec<&Measurement> = Vec::new();
     while let Some(first) = left.first().copied() {
-        let is_same = |m: &&Measurement| (&m.command, m.cache) == (&first.command, first.cache);
+        let is_same = |m: &&Measurement| (m.command_line(), m.cache) == (first.command_line(), first.cache);
         let (same, others) = left.into_iter().partition(is_same);
         all.extend::<Vec<_>>(same);
         left = others;

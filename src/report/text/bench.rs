@@ -20,7 +20,7 @@ use crate::report::phase_row::PhaseRow;
 use crate::report::pictures::charts::name as name_among;
 use crate::report::row::{self, fine_ratio, percent};
 use crate::report::text::head::head;
-use crate::report::text::lists::{failed, list, notes};
+use crate::report::text::lists::{failed, list, notes, skipped};
 use crate::report::words::{count_of, runs};
 use crate::stats::{Verdict, median_count};
 use firstbyte_measure::timeline::Phase;
@@ -34,6 +34,7 @@ pub fn render(document: &Document, terminal: &Terminal) -> String {
     parts.push(notes(document, terminal));
     parts.push(list("Warnings", document.warnings.iter().map(ToString::to_string), terminal));
     parts.push(executions(document, terminal));
+    parts.push(skipped(document, terminal));
     parts.push(failed(document, terminal));
     parts.push(bars(document, terminal));
     parts.push(mark_bars::render(document, terminal));
@@ -100,8 +101,8 @@ fn usual(measurement: &Measurement) -> Vec<(&'static str, String)> {
 fn title(measurement: &Measurement) -> String {
     let name = visible(measurement.label());
     let cache = measurement.cache.filter(|cache| *cache == Cache::Cold);
-    let command =
-        (!measurement.label().contains(&measurement.command)).then(|| visible(&measurement.command));
+    let line = measurement.command_line();
+    let command = (!measurement.label().contains(line)).then(|| visible(line));
     let command = command.map_or(String::new(), |command| format!(": {command}"));
     format!("{name}{command}{}", cache.map_or("", |_| " (cold page cache)"))
 }

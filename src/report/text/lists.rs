@@ -21,12 +21,21 @@ pub(crate) fn failed(document: &Document, terminal: &Terminal) -> String {
     list("Failed", lines, terminal)
 }
 
+/// Programs that were not run.
+pub(crate) fn skipped(document: &Document, terminal: &Terminal) -> String {
+    let lines = document.skipped.iter().map(|skipped| match &skipped.install {
+        Some(install) => format!("{}: {}; help: {install}", skipped.name, skipped.reason),
+        None => format!("{}: {}", skipped.name, skipped.reason),
+    });
+    list("Skipped", lines, terminal)
+}
+
 /// Caveats about single programs.
 pub(crate) fn notes(document: &Document, terminal: &Terminal) -> String {
     let lines = document.results.iter().flat_map(|m| {
         let name = under(m.label(), m.cache);
         let limits = m.limits().into_iter().map(|limit| format!("{name}: {limit}"));
-        let help = format!("help: see how `{name}` ends: firstbyte trace -i -- {}", m.command);
+        let help = format!("help: see how `{name}` ends: firstbyte trace -i -- {}", m.command_line());
         let help = (!m.failures().is_empty()).then_some(help);
         let influences = influences(m).map(|text| format!("{name}*: {text}"));
         let warm = m.cold.as_ref().into_iter().flat_map(|cold| warm(&name, cold)).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
 //! A showdown for a terminal: the head, tables sorted by first byte, phase bars, and the programs that did not run.
 
 use super::head::head;
-use super::lists::{failed, list, notes};
+use super::lists::{failed, list, notes, skipped};
 use super::terminal::{Terminal, columns as width_of, truncated};
 use super::{phase_bars, side_by_side};
 use crate::document::Document;
@@ -206,14 +206,6 @@ fn coldness(method: ColdMethod) -> &'static str {
 fn without_phases(document: &Document, terminal: &Terminal) -> String {
     let backend = document.tool.backend.as_deref().unwrap_or("chosen");
     terminal.wrap(&format!("No phase bars: the {} backend does not see phases.", visible(backend)), 0) + "\n"
-}
-
-fn skipped(document: &Document, terminal: &Terminal) -> String {
-    let lines = document.skipped.iter().map(|skipped| match &skipped.install {
-        Some(install) => format!("{}: {}; help: {install}", skipped.name, skipped.reason),
-        None => format!("{}: {}", skipped.name, skipped.reason),
-    });
-    list("Skipped", lines, terminal)
 }
 
 /// Those about the machine. Those about single programs are in the document.

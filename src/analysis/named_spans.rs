@@ -6,7 +6,6 @@ use crate::bench::named_spans::over_runs;
 use crate::document::named_span::{MOST_PLACES, NamedSpan, SpanPlace, told_apart};
 use firstbyte_measure::timeline::marks::{MOST_NAMES, MarkSums, Marks, OTHERS, Span, SpanKind};
 use firstbyte_measure::tracer::Recording;
-use firstbyte_measure::units::Nanos;
 use std::collections::BTreeSet;
 
 /// The region that was asked for, or why no run has it; `None`: none was asked for. `corrected`: a recording without the time
@@ -63,20 +62,11 @@ pub fn caveats(marks: &[Marks]) -> Vec<String> {
 
 /// A run in the parts of this name alone; the error is the message for the user.
 pub fn within(account: Account, marks: &Marks, name: &str) -> Result<Account, String> {
-    let mut parts: Vec<[Nanos; 2]> =
-        marks.all().filter(|span| &*span.name == name).map(|span| [span.from, span.to]).collect();
-    parts.sort();
+    let parts = marks.parts(name);
     if parts.is_empty() {
         return Err(no_mark(marks, name));
     }
-    let mut merged: Vec<[Nanos; 2]> = Vec::new();
-    for [from, to] in parts {
-        match merged.last_mut() {
-            Some(last) if from <= last[1] => last[1] = last[1].max(to),
-            _ => merged.push([from, to]),
-        }
-    }
-    Ok(account.within(&merged))
+    Ok(account.within(&parts))
 }
 
 fn no_mark(marks: &Marks, name: &str) -> String {

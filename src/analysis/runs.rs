@@ -93,9 +93,9 @@ pub struct ExpectedCost {
 pub enum SamplingWish {
     /// No language frames can be read.
     Native,
-    /// They can, if the program is stopped meanwhile.
-    Language,
-    /// They could, but the program may not be stopped for this reason, a clause.
+    /// What is asked for, language frames or marks, is known if the program is stopped meanwhile.
+    Stopped,
+    /// It would be, but the program may not be stopped for this reason, a clause.
     Unstopped(&'static str),
 }
 

@@ -179,7 +179,7 @@ impl TraceAnalysis {
     /// How the runs should be sampled, by what the traced ones did.
     pub fn sampling_wish(&self) -> SamplingWish {
         let account = &self.summary.median_run;
-        if !loads::executes_readable(account) {
+        if self.summary.within.is_none() && !loads::executes_readable(account) {
             return SamplingWish::Native;
         }
         if self.observed.rights.is_some() {
@@ -192,7 +192,7 @@ impl TraceAnalysis {
         });
         match called.into_iter().find_map(sees_stops) {
             Some(reason) => SamplingWish::Unstopped(reason),
-            None => SamplingWish::Language,
+            None => SamplingWish::Stopped,
         }
     }
 

@@ -35,5 +35,6 @@ pub fn ended_by(until: &Until) -> EndedBy {
         Until::FirstByte => EndedBy::FirstByte,
         Until::Text(text) => EndedBy::Text(String::from_utf8_lossy(text).into_owned()),
         Until::Port(port) => EndedBy::Port(*port),
+        Until::Mark(name) => EndedBy::Mark(name.to_string()),
     }
 }

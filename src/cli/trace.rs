@@ -160,11 +160,14 @@ impl Args {
         let overhead = !self.no_overhead && !self.explaining.quick;
         let exports = self.exports.targets_with(&self.json);
         // the list of steps and the table need nothing else
-        // other runs than the traced ones do not see marks
-        let only_traced = (self.extent.timeline && exports.is_empty())
-            || matches!(subject, Subject::Summary(_))
-            || self.mark.is_some();
-        let beside = if only_traced { Beside::default() } else { beside(&runs, reports, overhead) };
+        let only_traced =
+            (self.extent.timeline && exports.is_empty()) || matches!(subject, Subject::Summary(_));
+        let beside = match &self.mark {
+            _ if only_traced => Beside::default(),
+            // the others do not see marks
+            Some(_) => Beside { samples: runs.beside.samples, ..Beside::default() },
+            None => beside(&runs, reports, overhead),
+        };
 
         Ok(Plan {
             subject,

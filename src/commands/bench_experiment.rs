@@ -9,12 +9,14 @@ use crate::bench::{
 use crate::cli::bench::{Benchmark, Plan};
 use crate::document::bench::{ColdMethod, Metric};
 use crate::document::conditions::Conditions;
-use firstbyte_measure::launch::{Command, environment};
+use firstbyte_measure::launch::{Command, Until, environment};
 use firstbyte_measure::units::Bytes;
 use std::collections::BTreeMap;
 
 /// The commands of a plan, with the page cache in one state.
 pub(super) fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experiment, CommandError> {
+    // runs that are not observed in phases do not see the mark that ends them
+    let sees_end = !matches!(plan.each_run.until, Some(Until::Mark(_)));
     Ok(Experiment {
         entries: plan.benchmarks.iter().map(|benchmark| entry(plan, benchmark)).collect::<Result<_, _>>()?,
         campaign: Campaign {
@@ -30,8 +32,9 @@ pub(super) fn experiment(plan: &Plan, cold: Option<ColdMethod>) -> Result<Experi
         counting: Counting {
             runs: plan.count_runs,
             time: plan.count_time,
-            by_processor: plan.count_runs > 1,
-            processor: (plan.count_runs > 0 || plan.each_run.region.is_some()).then(|| traced(plan)),
+            by_processor: plan.count_runs > 1 && sees_end,
+            processor: (sees_end && (plan.count_runs > 0 || plan.each_run.region.is_some()))
+                .then(|| traced(plan)),
             influences: false,
         },
     })

@@ -4,7 +4,7 @@ use super::TracePlan;
 use super::runs::{entry, experiment};
 use crate::analysis::runs::{ExpectedCost, Sampled, SamplingWish};
 use crate::bench::schedule::MIN_BESIDE;
-use crate::bench::{Aim, BothKinds, Campaign, ExperimentError, Measured, Progress, RunLimit};
+use crate::bench::{Aim, BothKinds, Campaign, ExperimentError, LookForMarks, Measured, Progress, RunLimit};
 use firstbyte_measure::launch::Command;
 use firstbyte_measure::sampler::{Sampler, SamplerError, StopSampler, Stream};
 use firstbyte_measure::tracer::Tracer;
@@ -33,12 +33,16 @@ pub(super) fn sample(
     let unstopped = match wish {
         SamplingWish::Native => None,
         SamplingWish::Unstopped(reason) => Some(reason.to_owned()),
-        SamplingWish::Language => match by_stops(command.clone(), plan, expected, progress)? {
+        SamplingWish::Stopped => match by_stops(command.clone(), plan, expected, progress)? {
             Ok(sampled) => return Ok(Ok(sampled)),
             Err(reason) => Some(reason),
         },
     };
 
+    // only a program that stops shows its marks
+    if let Some(reason) = unstopped.clone().filter(|_| plan.mark.is_some()) {
+        return Ok(Err(SamplerError::Failed(std::io::Error::other(reason))));
+    }
     let shortest = match Sampler::shortest_period() {
         Ok(period) => period,
         Err(error) => return Ok(Err(error)),
@@ -65,12 +69,17 @@ fn by_stops(
     let mut sampler = StopSampler::new(course.period, plan.seed);
     let measured = course.measured(command, plan, &mut sampler, progress)?;
 
-    let streams = sampler.take();
+    let mut streams = sampler.take();
     let stops: usize = streams.iter().map(Stream::samples).sum();
-    Ok(match missing(&measured, stops, course.period) {
-        Some(reason) => Err(reason),
-        None => Ok(course.sampled(&measured, streams)),
-    })
+    if let Some(reason) = missing(&measured, stops, course.period) {
+        return Ok(Err(reason));
+    }
+    if let Some(name) = &plan.mark {
+        for stream in &mut streams {
+            stream.keep_part(name);
+        }
+    }
+    Ok(Ok(course.sampled(&measured, streams)))
 }
 
 /// Fewer expected stops say nothing about those that are missing.
@@ -112,7 +121,9 @@ impl Course {
         sampler: &mut dyn Tracer,
         progress: &mut dyn Progress,
     ) -> Result<Measured, ExperimentError> {
-        experiment(vec![entry(command, plan)?], self.campaign).run(sampler, progress)
+        let mut entry = entry(command, plan)?;
+        entry.tracee.marks = if plan.mark.is_some() { LookForMarks::Always } else { LookForMarks::Never };
+        experiment(vec![entry], self.campaign).run(sampler, progress)
     }
 
     fn sampled(&self, measured: &Measured, streams: Vec<Stream>) -> Sampled {

@@ -101,6 +101,42 @@ static void hostile(void)
 	(void)!write(1, "hello\n", 6);
 }
 
+/* Each keeps the processor busy for 30 ms of its own. */
+static volatile unsigned long counted;
+
+static void busy(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	long until = now.tv_sec * 1000 + now.tv_nsec / 1000000 + 30;
+	do {
+		for (int n = 0; n < 100000; n++)
+			counted++;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	} while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < until);
+}
+
+__attribute__((noinline)) static void first_part(void)
+{
+	busy();
+	counted++;
+}
+
+__attribute__((noinline)) static void second_part(void)
+{
+	busy();
+	counted--;
+}
+
+static void parts(void)
+{
+	first_part();
+	mark("MARK: first");
+	second_part();
+	mark("MARK: second");
+	(void)!write(1, "hello\n", 6);
+}
+
 static void many(long count, long names)
 {
 	char path[64];
@@ -120,6 +156,8 @@ int main(int count, char **arguments)
 		nested();
 	else if (!strcmp(way, "lookups"))
 		lookups();
+	else if (!strcmp(way, "parts"))
+		parts();
 	else if (!strcmp(way, "hostile"))
 		hostile();
 	else if (!strcmp(way, "many"))

@@ -22,7 +22,7 @@ use crate::output::Target;
 use crate::report::formats::Format;
 use clap::ArgAction;
 use commands::CommandArgs;
-use firstbyte_measure::launch::OutputKind;
+use firstbyte_measure::launch::{OutputKind, Until};
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::units::Nanos;
 use std::time::Duration;
@@ -77,6 +77,10 @@ pub struct Args {
     /// Look for marks in every run, also if the first run of the warm-up has none; see docs/marks.md
     #[arg(long)]
     marks: bool,
+    /// End each run at the mark NAME, and stop the program; there are no untraced runs then, and no CPU times or hardware
+    /// counters; see docs/marks.md
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["until", "until_first_byte", "until_port", "from", "to"])]
+    until_mark: Option<String>,
     /// Exit with status 1 if a command is slower than the reference by more than PERCENT, with 99 % confidence; the time is
     /// that of --compare-by
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -249,7 +253,8 @@ impl Args {
             caches: self.cache.states(),
             backend: self.measuring.backend(),
             seed: self.measuring.seed(),
-            overhead: !self.no_overhead,
+            // untraced runs do not see the mark
+            overhead: !self.no_overhead && self.until_mark.is_none(),
             count_runs: match self.runs {
                 _ if self.no_counts => 0,
                 Some(1) => 1,
@@ -266,6 +271,9 @@ impl Args {
         match self.compare_by.unwrap_or(usual) {
             MetricArg::Total => Ok(Metric::Total),
             MetricArg::FirstByte => Ok(Metric::FirstByte),
+            MetricArg::User if self.until_mark.is_some() => {
+                Err("the CPU time up to a mark is not known\nhelp: --compare-by total".to_owned())
+            }
             MetricArg::User => Ok(Metric::User),
             MetricArg::Region if self.region.is_wanted() => Ok(Metric::Region),
             MetricArg::Region => Err("there is no region to compare by\n\
@@ -302,11 +310,27 @@ impl Args {
             let region = self.region.region(output.kind)?;
             let may_be_made = self.commands.run_before();
             let plan = self.running.plan(output.clone(), &self.measuring, environment, may_be_made)?;
-            let marks = if self.marks { LookForMarks::Always } else { plan.marks };
-            Ok::<_, String>(RunPlan { region, marks, ..plan })
+            let until = self.until_mark()?.or(plan.until);
+            let is_needed = self.marks || matches!(until, Some(Until::Mark(_)));
+            let marks = if is_needed { LookForMarks::Always } else { plan.marks };
+            Ok::<_, String>(RunPlan { until, region, marks, ..plan })
         };
         let mut plans = outputs.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
         Ok(plans.swap_remove(0))
+    }
+
+    /// The mark that ends each run.
+    fn until_mark(&self) -> Result<Option<Until>, String> {
+        let Some(name) = &self.until_mark else { return Ok(None) };
+        if name.trim().is_empty() {
+            return Err(
+                "the name of `--until-mark` is empty\nhelp: --marks measures up to each mark".to_owned()
+            );
+        }
+        if self.measuring.backend() == BackendChoice::Pipe {
+            return Err("`--until-mark` needs a backend that sees marks\nhelp: --backend ptrace".to_owned());
+        }
+        Ok(Some(Until::Mark(name.trim().into())))
     }
 
     fn limit(&self, commands: usize) -> Result<RunLimit, String> {

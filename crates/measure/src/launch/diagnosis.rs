@@ -113,6 +113,9 @@ pub enum LaunchError {
         /// The port.
         port: u16,
     },
+    /// The run was to end at a mark, and what observes it sees none.
+    #[error("the run cannot end at a mark, because this backend does not see marks\nhelp: --backend ptrace")]
+    MarksUnseen,
     /// A process that we tried to kill is still alive.
     #[error(
         "`{name}` (process {process}) could not be killed and keeps running: {cause}\nhelp: run as root, or kill it by hand: sudo kill -9 {process}"

@@ -6,7 +6,7 @@ use super::pipes::{close_together, pipe, read_now};
 use super::places::PlaceSearch;
 use super::stderr::Stderr;
 use super::temporary::temporary_file;
-use super::until::{Awaited, Sign, Until};
+use super::until::{Awaited, MarkSeen, Sign, Until};
 use crate::clock;
 use crate::units::Nanos;
 use rustix::fs::{Mode, OFlags};
@@ -137,6 +137,14 @@ impl Stdout {
     /// Ends the run when this has come.
     pub(crate) fn end_at(&mut self, until: Until) {
         self.awaited = Some(Awaited::new(until, self.kind == OutputKind::Pty));
+    }
+
+    /// Where a tracer notes the mark that ends the run; `None`: no mark does.
+    pub(crate) fn awaited_mark(&self) -> Option<MarkSeen> {
+        match &self.awaited {
+            Some(Awaited::Mark(seen)) => Some(seen.clone()),
+            _ => None,
+        }
     }
 
     /// Finds the places of these texts, each after the one before. None of them may be empty.

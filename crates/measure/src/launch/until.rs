@@ -1,11 +1,18 @@
-//! Ends a run before its program ends: at a text in its output, at its first byte, or when it listens on a port.
+//! Ends a run before its program ends: at a text in its output, at its first byte, when it listens on a port, or at a mark.
 
 use super::port::{PortWatch, pause_after};
 use crate::clock;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+/// Bounds of the pause between two looks for a mark. Whoever saw it noted when it was made, so a late look only lets the
+/// program run on.
+const MARK_PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
+/// The program runs on for at most this part of the time so far.
+const MARK_PART: u32 = 10;
 
 /// What ends a run before its program does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +23,8 @@ pub enum Until {
     Text(Arc<[u8]>),
     /// Something listens on this TCP port.
     Port(u16),
+    /// The program makes a mark of this name that does not begin a span. Only tracers see it.
+    Mark(Arc<str>),
 }
 
 /// What showed that the moment had come that ends a run.
@@ -37,6 +46,25 @@ pub enum Sign {
         /// The processes that had it open, each with the number of its descriptor.
         holders: Vec<(u32, i32)>,
     },
+    /// A mark.
+    Mark,
+}
+
+/// When the mark was made that ends a run. The tracer notes it, and who waits for the run looks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MarkSeen(Arc<AtomicU64>);
+
+impl MarkSeen {
+    /// The first one counts.
+    pub(crate) fn note(&self, at: Nanos) {
+        // ORDERING: a lone number that publishes nothing else.
+        let _ = self.0.compare_exchange(0, at.0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    fn found(&self) -> Option<Nanos> {
+        // ORDERING: as above.
+        Some(Nanos(self.0.load(Ordering::Relaxed))).filter(|at| at.0 != 0)
+    }
 }
 
 /// What a run waits for, and whether it has come.
@@ -51,6 +79,8 @@ pub(super) enum Awaited {
     },
     /// Something that listens.
     Port(PortWatch),
+    /// A mark.
+    Mark(MarkSeen),
 }
 
 impl Awaited {
@@ -70,6 +100,7 @@ impl Awaited {
                 }
             }
             Until::Port(port) => Awaited::Port(PortWatch::new(port)),
+            Until::Mark(_) => Awaited::Mark(MarkSeen::default()),
         }
     }
 
@@ -81,6 +112,7 @@ impl Awaited {
                 found.into_iter().flatten().min()
             }
             Awaited::Port(watch) => watch.found(),
+            Awaited::Mark(seen) => seen.found(),
         }
     }
 
@@ -94,6 +126,7 @@ impl Awaited {
                 in_stdout.into_iter().chain(in_stderr).min_by_key(|(at, _)| *at).map(|(_, sign)| sign)
             }
             Awaited::Port(watch) => watch.found().map(|_| Sign::Socket { holders: watch.holders().to_vec() }),
+            Awaited::Mark(seen) => seen.found().map(|_| Sign::Mark),
         }
     }
 
@@ -120,7 +153,14 @@ impl Awaited {
 
     /// The longest pause before the next look; `None` if output ends the pause.
     pub(super) fn pause_after(&self, elapsed: Duration) -> Option<Duration> {
-        matches!(self, Awaited::Port(_)).then(|| pause_after(elapsed))
+        match self {
+            Awaited::Output { .. } => None,
+            Awaited::Port(_) => Some(pause_after(elapsed)),
+            Awaited::Mark(_) => {
+                let [least, most] = MARK_PAUSES;
+                Some((elapsed / MARK_PART).clamp(least, most))
+            }
+        }
     }
 }
 

@@ -29,6 +29,7 @@ pub use stops::{StopSampler, has_readable_frames};
 use self::rings::Rings;
 use crate::confinement::Hindrance;
 use crate::launch::{LaunchError, Launcher, Preparation};
+use crate::timeline::marks::Marks;
 use crate::tracer::choose::ChooseError;
 use crate::tracer::pipe::PipeTracer;
 use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer};
@@ -54,6 +55,8 @@ pub struct Stream {
     pub lost: u64,
     /// Interpreters whose frames could not be read, by their names and versions.
     pub unknown: BTreeSet<String>,
+    /// The entry of the tracee's first `execve`, and the marks of the run, if they were wanted.
+    pub marks: Option<(Nanos, Marks)>,
 }
 
 /// Samples runs while it is attached.
@@ -138,6 +141,18 @@ impl Stream {
     /// The number of samples.
     pub fn samples(&self) -> usize {
         self.records.iter().filter(|record| matches!(record.event, TaskEvent::Sample(_))).count()
+    }
+
+    /// Leaves out the samples that are not in the parts of the run that have this name.
+    pub fn keep_part(&mut self, name: &str) {
+        let (begun, parts) = match &self.marks {
+            Some((begun, marks)) => (*begun, marks.parts(name)),
+            None => (Nanos(0), Vec::new()),
+        };
+        let is_inside = |at: Nanos| {
+            at.since(begun).is_some_and(|at| parts.iter().any(|[from, to]| (*from..*to).contains(&at)))
+        };
+        self.records.retain(|record| !matches!(record.event, TaskEvent::Sample(_)) || is_inside(record.at));
     }
 }
 

@@ -15,8 +15,6 @@ use std::sync::Arc;
 
 /// How many different names a run may have. All other marks together are [`OTHERS`].
 pub const MOST_NAMES: usize = 64;
-/// How many bytes of a name are kept. `…` follows if there are more. Every backend sees at least as many.
-pub const MOST_BYTES: usize = 200;
 /// Among how many open spans of its name an end looks for one of its thread or process.
 const SEARCHED: usize = 1000;
 /// The name of all marks beyond [`MOST_NAMES`] names.
@@ -107,6 +105,21 @@ impl Marks {
         self.chain.iter().chain(&self.spans)
     }
 
+    /// The parts that have this name, in order. What overlaps is one.
+    pub fn parts(&self, name: &str) -> Vec<[Nanos; 2]> {
+        let mut parts: Vec<[Nanos; 2]> =
+            self.all().filter(|span| &*span.name == name).map(|span| [span.from, span.to]).collect();
+        parts.sort();
+        let mut merged: Vec<[Nanos; 2]> = Vec::new();
+        for [from, to] in parts {
+            match merged.last_mut() {
+                Some(last) if from <= last[1] => last[1] = last[1].max(to),
+                _ => merged.push([from, to]),
+            }
+        }
+        merged
+    }
+
     /// The spans of each name together, in the order in which the names appear.
     pub fn sums(&self) -> MarkSums {
         let (mut sums, mut places) = (Vec::<SpanSum>::new(), HashMap::new());
@@ -187,17 +200,6 @@ fn mark(event: &Event) -> Option<Seen<'_>> {
     Some(Seen { at, event, mark })
 }
 
-/// A name as it is shown.
-fn displayed(name: &[u8]) -> String {
-    let mut text = String::from_utf8_lossy(name).into_owned();
-    if text.len() > MOST_BYTES {
-        let end = (0..=MOST_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        text.truncate(end);
-        text.push('…');
-    }
-    text
-}
-
 /// The marks so far.
 struct Reading {
     begun: Nanos,
@@ -221,7 +223,7 @@ impl Reading {
         if at > self.total {
             return;
         }
-        let spelt = displayed(seen.mark.name);
+        let spelt = seen.mark.displayed();
         match seen.mark.kind {
             MarkKind::Done => self.done(at, seen.event, &spelt),
             MarkKind::Begins => self.begins(at, seen.event, spelt),
@@ -288,9 +290,9 @@ impl Reading {
         }
     }
 
-    /// A span without an end lasts until its process is gone, or the run.
+    /// A span without an end lasts until its process is gone, or the run. A run that ends at a mark has no rest.
     fn finish(mut self, events: &[Event]) -> Marks {
-        if !self.marks.chain.is_empty() {
+        if self.marks.chain.last().is_some_and(|last| last.to < self.total) {
             self.link(self.total, self.root, self.root, REST.into());
         }
         let exits: HashMap<u32, Nanos> = if self.open.is_empty() { HashMap::new() } else { exits(events) };
@@ -392,14 +394,6 @@ mod tests {
         assert_eq!((marks.others, marks.chain.len()), (6, 71));
         assert_eq!(marks.chain.iter().map(|span| span.to.0 - span.from.0).sum::<u64>(), 1000);
         assert_eq!(&*marks.chain[69].name, OTHERS);
-    }
-
-    #[test]
-    fn a_long_or_broken_name_is_the_same_on_each_backend() {
-        let long = "ä".repeat(2000);
-        assert_eq!(displayed(long.as_bytes()), format!("{}…", "ä".repeat(100)));
-        assert_eq!(displayed(&long.as_bytes()[..249]), displayed(long.as_bytes()));
-        assert_eq!(displayed(b"a\xffb"), "a\u{fffd}b");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! call and, with `bpf`, every page fault and context switch. Besides them, [`watch`] is what is seen of all the
 //! programs that a command or the machine starts.
 
+mod awaited_mark;
 #[cfg(feature = "bpf")]
 pub mod bpf;
 pub mod choose;
@@ -58,8 +59,16 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Opens a fresh stdout for one run.
+    /// Opens a fresh stdout for one run that is observed without its marks.
     fn stdout(&self) -> Result<Stdout, LaunchError> {
+        match self.until {
+            Some(Until::Mark(_)) => Err(LaunchError::MarksUnseen),
+            _ => self.marked_stdout(),
+        }
+    }
+
+    /// Opens a fresh stdout for one run that may end at a mark.
+    fn marked_stdout(&self) -> Result<Stdout, LaunchError> {
         if let Some(Until::Port(port)) = self.until
             && is_listened_to(port)
         {

@@ -47,9 +47,10 @@ use self::watched::Watched;
 use super::rings::Rings;
 use super::{SamplerError, Stream};
 use crate::launch::{LaunchError, Launcher};
+use crate::timeline::marks::Marks;
 use crate::tracer::choose::ChooseError;
 use crate::tracer::pipe::PipeTracer;
-use crate::tracer::{Backend, Recording, RunOptions, Tracer, ptrace};
+use crate::tracer::{Backend, Event, EventKind, Recording, RunOptions, Tracer, ptrace};
 use crate::units::Nanos;
 
 /// Stops may take one twentieth of a run's time, with what else it costs to be traced.
@@ -123,14 +124,22 @@ impl Tracer for StopSampler {
         rings.take();
         let mut watched = Watched::new(&mut self.files, self.period, self.random.u64(..));
         let mut recording = ptrace::sample(launcher, options, &mut watched)?;
+        let marks = options.marks.then(|| marks(&recording)).flatten();
         recording.backend = Backend::Pipe;
 
         rings.drain();
         let (mut records, lost) = rings.take();
         records.extend(watched.records());
         let unknown = std::mem::take(&mut watched.unknown);
-        let stream = Stream { period: self.period, lost, unknown, ..Stream::of(&recording, records) };
+        let stream = Stream { period: self.period, lost, unknown, marks, ..Stream::of(&recording, records) };
         self.streams.push(stream);
         Ok(recording)
     }
+}
+
+/// The entry of the first `execve`, and the marks of a run.
+fn marks(recording: &Recording) -> Option<(Nanos, Marks)> {
+    let is_first = |event: &&Event| event.pid == recording.root && event.kind == EventKind::ExecEnter;
+    let begun = recording.events.iter().find(is_first)?.at;
+    Some((begun, Marks::of(recording).ok()?))
 }

@@ -8,11 +8,12 @@ use super::ids::Ids;
 use super::meaning_table;
 use super::namespace::Namespace;
 use super::phases_session::{PhasesPage, PhasesSession, parse};
-use super::ring_drain::RingDrain;
+use super::ring_drain::{Listener, RingDrain};
 use super::shared_run::{Run, observed_run};
 use super::skipped::{Skipped, programs_may_be_skipped, with_twin};
 use super::survivors::kill_survivors;
 use crate::launch::{LaunchError, Launcher, tree};
+use crate::tracer::awaited_mark::AwaitedMark;
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, RunOptions, Tracer, frame};
 use crate::units::Nanos;
 use aya::Ebpf;
@@ -250,8 +251,10 @@ impl Tracer for BpfPhases {
     }
 
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
-        let mut stdout = options.stdout()?;
-        self.look_for_marks(options.marks);
+        let mut stdout = options.marked_stdout()?;
+        let awaited = AwaitedMark::of(options, &stdout);
+        self.look_for_marks(options.marks || awaited.is_some());
+        self.ring.listen(awaited.map(listener));
         self.arm(options.output.is_read());
         let ended = observed_run(launcher, &mut stdout, options.timeout);
         let childless = ended.as_ref().is_ok_and(|(_, ended)| ended.childless);
@@ -263,6 +266,15 @@ impl Tracer for BpfPhases {
         add_events(&mut recording, events, &session);
         Ok(recording)
     }
+}
+
+/// Hears of the mark that ends the run.
+fn listener(awaited: AwaitedMark) -> Listener {
+    Box::new(move |record| {
+        if let Some(Event { at, kind: EventKind::Mark(path), .. }) = parse(record) {
+            awaited.looked_up(&path.bytes, at);
+        }
+    })
 }
 
 /// Merges the kernel's events with ours, sorted by time.

@@ -2,7 +2,7 @@
 //!
 //! The kernel side never wakes us, since that would disturb the run. The records of a short run fit the log and the
 //! ring, and are read after the run. For longer runs a thread empties the ring every 50 ms, and more often while it
-//! fills fast.
+//! fills fast, or while the run waits for one of the records.
 
 use crate::launch::ourselves;
 use aya::maps::{MapData, RingBuf};
@@ -18,6 +18,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How soon the thread looks again after it found a quarter of the ring full.
 const BUSY_POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Hears of each record.
+pub(super) type Listener = Box<dyn Fn(&[u8]) + Send>;
 
 /// A ring buffer that is emptied before it is full.
 pub(super) struct RingDrain {
@@ -36,13 +39,14 @@ struct Shared {
 struct Content {
     ring: RingBuf<MapData>,
     records: Vec<Vec<u8>>,
+    listener: Option<Listener>,
 }
 
 impl RingDrain {
     /// Takes over the ring, which has `size` bytes.
     pub(super) fn start(ring: RingBuf<MapData>, size: u32) -> RingDrain {
         let shared = Arc::new(Shared {
-            content: Mutex::new(Content { ring, records: Vec::new() }),
+            content: Mutex::new(Content { ring, records: Vec::new(), listener: None }),
             size: size as usize,
             watching: AtomicBool::new(false),
             gone: AtomicBool::new(false),
@@ -57,6 +61,15 @@ impl RingDrain {
     pub(super) fn watch(&self, on: bool) {
         // ORDERING: a hint; the lock orders the records.
         self.shared.watching.store(on, Ordering::Relaxed);
+    }
+
+    /// Who hears of each record, soon after it was written.
+    pub(super) fn listen(&self, listener: Option<Listener>) {
+        let is_needed = listener.is_some();
+        self.shared.content().listener = listener;
+        if let Some(thread) = self.thread.as_ref().filter(|_| is_needed) {
+            thread.thread().unpark();
+        }
     }
 
     /// All records since the last call.
@@ -83,15 +96,20 @@ impl Shared {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Empties the ring. Returns whether to do that again soon.
+    fn is_busy(&self) -> bool {
+        let mut content = self.content();
+        content.drain() > self.size / 4 || content.listener.is_some()
+    }
+
     fn look(&self) {
         // The ring is mapped. On a kernel that cannot do it, the table stays shared.
         ourselves::keep_descriptors(None);
         let mut pause = POLL_INTERVAL;
         while !self.gone.load(Ordering::Relaxed) {
             std::thread::park_timeout(pause);
-            let watching = self.watching.load(Ordering::Relaxed);
-            let found = if watching { self.content().drain() } else { 0 };
-            pause = if found > self.size / 4 { BUSY_POLL_INTERVAL } else { POLL_INTERVAL };
+            let is_busy = self.watching.load(Ordering::Relaxed) && self.is_busy();
+            pause = if is_busy { BUSY_POLL_INTERVAL } else { POLL_INTERVAL };
         }
     }
 }
@@ -102,6 +120,9 @@ impl Content {
         let mut found = 0;
         while let Some(record) = self.ring.next() {
             found += space(record.len());
+            if let Some(listener) = &self.listener {
+                listener(&record);
+            }
             self.records.push(record.to_vec());
         }
         found

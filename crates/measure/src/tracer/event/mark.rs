@@ -2,6 +2,9 @@
 //!
 //! `access("MARK: plugins loaded", 0)` needs no library, and costs about a microsecond when nobody looks.
 
+/// How many bytes of a name are kept. `…` follows if there are more. Every backend sees at least as many.
+const MOST_BYTES: usize = 200;
+
 /// What a mark does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
@@ -36,6 +39,17 @@ impl MarkPath<'_> {
         let name = name.trim_ascii();
         (!name.is_empty()).then_some(MarkPath { kind, name })
     }
+
+    /// The name as it is shown.
+    pub fn displayed(&self) -> String {
+        let mut text = String::from_utf8_lossy(self.name).into_owned();
+        if text.len() > MOST_BYTES {
+            let end = (0..=MOST_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            text.truncate(end);
+            text.push('…');
+        }
+        text
+    }
 }
 
 #[cfg(test)]
@@ -53,5 +67,14 @@ mod tests {
         {
             assert_eq!(of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_long_or_broken_name_is_the_same_on_each_backend() {
+        let displayed = |name: &[u8]| MarkPath { kind: MarkKind::Done, name }.displayed();
+        let long = "ä".repeat(2000);
+        assert_eq!(displayed(long.as_bytes()), format!("{}…", "ä".repeat(100)));
+        assert_eq!(displayed(&long.as_bytes()[..249]), displayed(long.as_bytes()));
+        assert_eq!(displayed(b"a\xffb"), "a\u{fffd}b");
     }
 }

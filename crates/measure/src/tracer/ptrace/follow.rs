@@ -22,6 +22,7 @@ use crate::Counts;
 use crate::arch::{CallRole, FileCall, call_roles, path_arguments};
 use crate::launch::Usage;
 use crate::tracer::Event;
+use crate::tracer::awaited_mark::AwaitedMark;
 use crate::tracer::event::WantedContents;
 use crate::units::Nanos;
 use std::fs;
@@ -38,8 +39,21 @@ pub(super) enum Extent {
     Files,
     /// Every system call with its arguments, and these contents of buffers.
     Full(WantedContents),
-    /// No system call: only what a sampler hears.
-    Samples,
+    /// What a sampler hears, and no system call unless marks are wanted.
+    Samples { marks: bool },
+}
+
+impl Extent {
+    fn has_marks(self) -> bool {
+        matches!(self, Extent::Phases { marks: true } | Extent::Samples { marks: true })
+    }
+
+    fn phases(self, stdout: OurStdout) -> PhaseEvents {
+        match self {
+            Extent::Samples { marks: false } => PhaseEvents::unkept(),
+            _ => PhaseEvents::new(stdout, self.has_marks()),
+        }
+    }
 }
 
 /// Everything that was observed.
@@ -101,7 +115,7 @@ impl<'r> Follower<'r> {
         Follower {
             root: root.0,
             tree,
-            phases: PhaseEvents::new(stdout, extent == Extent::Phases { marks: true }),
+            phases: extent.phases(stdout),
             tally: counts.then(|| Tally::new(root.0)),
             full: match extent {
                 Extent::Full(contents) => Some(FullEvents::new(contents)),
@@ -127,11 +141,14 @@ impl<'r> Follower<'r> {
         self
     }
 
-    /// For sampled runs: nothing else is observed of them.
+    /// For a run that ends at a mark.
+    pub(super) fn until(mut self, awaited: Option<AwaitedMark>) -> Follower<'r> {
+        self.phases.awaits_mark(awaited);
+        self
+    }
+
+    /// For sampled runs.
     pub(super) fn sampling(mut self, sampler: Option<&'r mut dyn SampleStops>) -> Follower<'r> {
-        if sampler.is_some() {
-            self.phases = PhaseEvents::unkept();
-        }
         self.sampler = sampler;
         self
     }
@@ -200,7 +217,7 @@ impl<'r> Follower<'r> {
                 if let Some(full) = &mut self.full {
                     full.signalled(report.at, task, signal);
                 }
-                return tracee.resume(self.until(tracee), signal);
+                return tracee.resume(self.resumed_until(tracee), signal);
             }
             Stop::Syscall | Stop::Seccomp => self.syscall(report.at, tracee, task),
             Stop::Exec => self.executed(report.at, tracee, task),
@@ -209,7 +226,7 @@ impl<'r> Follower<'r> {
             Stop::Started => self.began(task),
         }
 
-        tracee.resume(self.until(tracee), 0);
+        tracee.resume(self.resumed_until(tracee), 0);
     }
 
     fn is_sample(&self, tracee: TracedThread) -> bool {
@@ -247,7 +264,7 @@ impl<'r> Follower<'r> {
         }
     }
 
-    fn until(&self, tracee: TracedThread) -> RunUntil {
+    fn resumed_until(&self, tracee: TracedThread) -> RunUntil {
         let all = self.tally.is_some() || self.full.is_some();
         if all || self.phases.awaits(tracee.0) { RunUntil::Syscall } else { RunUntil::Event }
     }
@@ -350,7 +367,7 @@ impl<'r> Follower<'r> {
         }
         if let Some(held) = self.tree.release(child) {
             self.began(born);
-            held.resume(self.until(held), 0);
+            held.resume(self.resumed_until(held), 0);
         }
     }
 
@@ -423,7 +440,7 @@ impl<'r> Follower<'r> {
         for held in self.tree.adopt(is_orphan) {
             self.created(held.0, held.0);
             self.began(Task { process: held.0, thread: held.0 });
-            held.resume(self.until(held), 0);
+            held.resume(self.resumed_until(held), 0);
         }
     }
 

@@ -61,6 +61,7 @@ use crate::confinement::Confinement;
 use crate::launch::ready::ChildEnd;
 use crate::launch::wait::Killed;
 use crate::launch::{Child, Ended, LaunchError, Launcher, OutputKind, Preparation, Stdout, limits, tree};
+use crate::tracer::awaited_mark::AwaitedMark;
 use crate::tracer::event::WantedContents;
 use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer, frame};
 pub use cpuid_count::{NoCpuidCount, cpuid_count};
@@ -152,13 +153,16 @@ pub fn files(launcher: &mut Launcher, options: &RunOptions) -> Result<(FilesOfRu
     Ok((observed.files, observed.recording))
 }
 
-/// Runs a launcher's command once for a sampler. The recording has nothing but its beginning and its end.
+/// Runs a launcher's command once for a sampler. The recording has nothing but its beginning and its end, and if marks are
+/// wanted what [`PtracePhases`] records.
 pub(crate) fn sample(
     launcher: &mut Launcher,
     options: &RunOptions,
     sampler: &mut dyn SampleStops,
 ) -> Result<Recording, LaunchError> {
-    let observed = observe(launcher, options, Extent::Samples, None, Some(sampler))?;
+    let filter = options.marks.then(filter::with_lookups);
+    let extent = Extent::Samples { marks: options.marks };
+    let observed = observe(launcher, options, extent, filter.as_deref(), Some(sampler))?;
     Ok(observed.recording)
 }
 
@@ -181,7 +185,8 @@ fn observe(
     filter: Option<&[libc::sock_filter]>,
     sampler: Option<&mut dyn SampleStops>,
 ) -> Result<Observed, LaunchError> {
-    let mut stdout = options.stdout()?;
+    let mut stdout = options.marked_stdout()?;
+    let mark = AwaitedMark::of(options, &stdout);
     let (ours, childs) = meeting()?;
     let tracers_end = ours.as_raw_fd();
     let (standstill, rescue) = (Standstill::default(), Rescue::default());
@@ -195,7 +200,7 @@ fn observe(
             .spawn_scoped(scope, || {
                 // for as long as the others live that the tracing thread borrows
                 let sampler = sampler.map(|sampler| sampler as &mut dyn SampleStops);
-                trace(ours, options.output, extent, sampler, (&standstill, &rescue), seized)
+                trace(ours, options.output, (extent, mark), sampler, (&standstill, &rescue), seized)
             })
             .map_err(|cause| LaunchError::Resource { what: "a thread", cause })?;
 
@@ -242,7 +247,7 @@ enum Untraced {
 fn trace<'r>(
     mut meeting: File,
     kind: OutputKind,
-    extent: Extent,
+    (extent, mark): (Extent, Option<AwaitedMark>),
     sampler: Option<&'r mut dyn SampleStops>,
     (standstill, rescue): (&'r Standstill, &'r Rescue),
     seized: Sender<()>,
@@ -250,7 +255,7 @@ fn trace<'r>(
     rescue.is_for_this_thread();
     let root = met(&mut meeting)?;
     let stdout = OurStdout::of(root, kind);
-    if !matches!(extent, Extent::Phases { .. } | Extent::Samples) {
+    if !matches!(extent, Extent::Phases { .. } | Extent::Samples { .. }) {
         root.interrupt(); // only a tracee that is resumed in this way stops at its system calls
     }
 
@@ -259,7 +264,8 @@ fn trace<'r>(
     let _ = meeting.write_all(&[1]); // if the child has died meanwhile, the wait reports it
     drop(meeting);
 
-    let followed = Follower::new(root, stdout, extent, standstill, rescue).sampling(sampler).follow();
+    let tracee = Follower::new(root, stdout, extent, standstill, rescue).until(mark).sampling(sampler);
+    let followed = tracee.follow();
     drop(seized); // not earlier: the watching thread waits for it
     followed.map_err(Untraced::Lost)
 }

@@ -9,6 +9,7 @@ use super::task_tree::Task;
 use super::tracee::{EnteredCall, TracedThread};
 use crate::arch::{CallRole, IO_URING_SETUP, Syscall, call_roles, lookups};
 use crate::clock;
+use crate::tracer::awaited_mark::AwaitedMark;
 use crate::tracer::event::{Content, MarkPath};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
@@ -28,6 +29,8 @@ pub(super) struct PhaseEvents {
     is_kept: bool,
     /// Marks are wanted.
     marks: bool,
+    /// The one that ends the run.
+    awaited: Option<AwaitedMark>,
 }
 
 /// A call in progress whose return matters.
@@ -61,7 +64,21 @@ impl PhaseEvents {
     /// For a run with this stdout.
     pub(super) fn new(stdout: OurStdout, marks: bool) -> PhaseEvents {
         let (flights, output) = (HashMap::new(), Written::default());
-        PhaseEvents { stdout, events: Vec::new(), flights, executed: false, output, is_kept: true, marks }
+        PhaseEvents {
+            stdout,
+            events: Vec::new(),
+            flights,
+            executed: false,
+            output,
+            is_kept: true,
+            marks,
+            awaited: None,
+        }
+    }
+
+    /// Looks for the mark that ends the run.
+    pub(super) fn awaits_mark(&mut self, awaited: Option<AwaitedMark>) {
+        self.awaited = awaited;
     }
 
     /// Only follows which calls are in progress.
@@ -92,7 +109,8 @@ impl PhaseEvents {
 
     /// The path that a call looks up, if marks are wanted and it begins as one does.
     fn mark(&self, task: Task, entry: &EnteredCall) -> Option<Content> {
-        let position = lookups().get(entry.call).filter(|_| self.marks && self.executed)?;
+        let are_wanted = self.marks || self.awaited.is_some();
+        let position = lookups().get(entry.call).filter(|_| are_wanted && self.executed)?;
         let path = path(TracedThread(task.thread), entry.arguments[usize::from(position)]);
         MarkPath::of(&path.bytes).is_some().then_some(path)
     }
@@ -111,9 +129,18 @@ impl PhaseEvents {
                 self.executed |= result == 0;
                 self.push(at, task, EventKind::ExecExit { result });
             }
-            Does::Marks(path) if result < 0 => self.push(flight.entered, task, EventKind::Mark(path)),
+            Does::Marks(path) if result < 0 => self.marked(flight.entered, task, path),
             Does::Writes if result > 0 => self.wrote(at, task, &flight, result),
             Does::SetsUpRing | Does::Marks(_) | Does::Writes => {}
+        }
+    }
+
+    fn marked(&mut self, at: Nanos, task: Task, path: Content) {
+        if let Some(awaited) = &self.awaited {
+            awaited.looked_up(&path.bytes, at);
+        }
+        if self.marks {
+            self.push(at, task, EventKind::Mark(path));
         }
     }
 

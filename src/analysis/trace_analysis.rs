@@ -6,6 +6,7 @@ use super::findings::{self, Finding};
 use super::libraries;
 use super::loads;
 use super::named_spans::{self, named_spans};
+use super::profile::By;
 use super::summary::Spread;
 use super::user_code::UserCode;
 use super::user_times::all_user_time;
@@ -196,13 +197,13 @@ impl TraceAnalysis {
         }
     }
 
-    /// Names the user code by the functions that sampled runs found.
-    pub fn add_samples(&mut self, sampled: Result<Sampled, SamplerError>) {
+    /// Names the user code by the functions that sampled runs found. `by`: what the program's own code is divided by.
+    pub fn add_samples(&mut self, sampled: Result<Sampled, SamplerError>, by: By) {
         match sampled {
             Ok(sampled) => {
                 self.sampling_executions = sampled.executions;
                 self.summary.user_code =
-                    Some(UserCode::of(&self.summary.median_run, &sampled, &self.binaries));
+                    Some(UserCode::of(&self.summary.median_run, &sampled, &self.binaries, by));
             }
             Err(error) => self.unsampled = Some(error),
         }

@@ -3,7 +3,7 @@
 use super::attribution::{kind, shares_of};
 use super::findings::Finding;
 use super::notes::TraceNotes;
-use super::profile::{Frame, Function, Node, SourceLine};
+use super::profile::{Frame, Function, Import, Imported, Node, SourceLine};
 use super::summary::Spread;
 use super::trace_analysis::TraceAnalysis;
 use super::{Account, PathPiece, ProcessAccount, Step, Summary, What, processor_time};
@@ -12,9 +12,9 @@ use crate::document::Kind;
 use crate::document::bench::{ColdRuns, Overhead, Ratio, SCHEMA, Tool, Warning};
 use crate::document::conditions::EndedBy;
 use crate::document::trace::{
-    TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceLine,
-    TraceLoad, TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling, TraceSearch, TraceShare,
-    TraceSource, TraceSpan, TraceWatched,
+    TraceCall, TraceDocument, TraceExec, TraceFigure, TraceFile, TraceFinding, TraceFunction, TraceImport,
+    TraceImported, TraceLine, TraceLoad, TracePhases, TracePiece, TraceProcess, TraceProgram, TraceSampling,
+    TraceSearch, TraceShare, TraceSource, TraceSpan, TraceWatched,
 };
 use crate::stats::Statistics;
 use firstbyte_measure::Counts;
@@ -158,6 +158,7 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
         critical_path: critical_path(account),
         user_functions: user_functions(summary),
         user_calls: user_calls(summary),
+        imports: imports(summary),
         sampling: sampling(summary),
         spans: spans(account),
         files: files(account),
@@ -252,10 +253,23 @@ fn user_calls(summary: &Summary) -> Vec<TraceCall> {
     summary.user_code.iter().flat_map(|code| &code.divided.nodes).map(call).collect()
 }
 
+fn imports(summary: &Summary) -> Vec<TraceImport> {
+    let module =
+        |it: &Imported| TraceImported { file: it.file.to_string(), total_ns: it.time, self_ns: it.self_time };
+    let import = |it: &Import| TraceImport {
+        file: it.file.to_string(),
+        line: it.line,
+        total_ns: it.time,
+        self_ns: it.self_time,
+        modules: it.modules.iter().map(module).collect(),
+    };
+    summary.user_code.iter().flat_map(|code| &code.divided.imports).map(import).collect()
+}
+
 fn source(frame: &Frame) -> TraceSource {
     let Some(SourceLine { language, file, line }) = &frame.source else { return TraceSource::default() };
     let (language, file) = ((*language).to_owned(), file.to_string());
-    TraceSource { language: Some(language), file: Some(file), line: Some(*line) }
+    TraceSource { language: Some(language), file: Some(file), line: (*line > 0).then_some(*line) }
 }
 
 fn sampling(summary: &Summary) -> Option<TraceSampling> {

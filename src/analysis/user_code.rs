@@ -2,7 +2,7 @@
 
 use super::binaries::FileBinaries;
 use super::model::Account;
-use super::profile::{Divided, Profile};
+use super::profile::{By, Divided, Profile};
 use super::user_times::user_times;
 use crate::analysis::runs::Sampled;
 use crate::bench::BothKinds;
@@ -32,10 +32,10 @@ pub struct UserCode {
 pub use super::profile::TimedStack;
 
 impl UserCode {
-    pub(super) fn of(account: &Account, sampled: &Sampled, binaries: &FileBinaries) -> UserCode {
+    pub(super) fn of(account: &Account, sampled: &Sampled, binaries: &FileBinaries, by: By) -> UserCode {
         let profile = Profile::of(&sampled.streams, binaries, sampled.since);
         UserCode {
-            divided: Divided::of(&user_times(account), &profile),
+            divided: Divided::of(&user_times(account), &profile, by),
             runs: profile.runs,
             samples: profile.samples,
             lost: profile.lost,

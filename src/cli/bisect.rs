@@ -8,6 +8,7 @@ use super::program::ProgramArgs;
 use super::running::plain;
 use super::shell::Interpreter;
 use super::trace::beside;
+use crate::analysis::profile::By;
 use crate::analysis::runs::Along;
 use crate::bench::{Adaptive, RunLimit};
 use crate::bisect::Quantity;
@@ -137,6 +138,7 @@ impl Plan {
             overhead: true,
             beside: Beside { samples: true, ..Beside::default() },
             along: Along::CriticalPath,
+            by: By::default(),
             mark: None,
             backend: self.measuring.backend(),
             contents: WantedContents::default(),

@@ -7,6 +7,7 @@ use super::options::{JsonArgs, MeasuringArgs};
 use super::running::plain;
 use super::shell::Interpreter;
 use super::values::whole;
+use crate::analysis::profile::By;
 use crate::analysis::runs::Along;
 use crate::bench::{Adaptive, Destination, LookForMarks, RunLimit, RunPlan};
 use crate::budget::{BudgetFile, ProgramBudget};
@@ -124,6 +125,7 @@ impl Plan {
             overhead: false,
             beside: Beside::default(),
             along: Along::CriticalPath,
+            by: By::default(),
             mark: None,
             backend: self.measuring.backend(),
             each_run: plain(&self.measuring, environment),

@@ -8,6 +8,7 @@ use super::region::RegionArgs;
 use super::running::RunningArgs;
 use super::shell::{Interpreter, ShellArgs};
 use super::values::{ring_size, whole};
+use crate::analysis::profile::By;
 use crate::analysis::runs::Along;
 use crate::document::Kind;
 use crate::document::bench::ColdMethod;
@@ -60,6 +61,10 @@ pub struct Args {
     /// Use a BPF ring buffer of this size, a power of two; increase it if events are lost [default: 16777216]
     #[arg(long, alias = "ring", value_name = "BYTES", value_parser = ring_size)]
     ring_bytes: Option<u32>,
+    /// Divide the program's own code by functions, lines, files or packages: in findings, in the table of own code, which this
+    /// option prints, and in flame graphs [default: function]
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["summary", "replay", "no_samples"])]
+    by: Option<ByArg>,
     #[command(flatten)]
     json: JsonArgs,
     #[command(flatten)]
@@ -128,6 +133,30 @@ impl From<ThreadArg> for Along {
     }
 }
 
+/// What the program's own code is divided by.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ByArg {
+    /// Functions
+    Function,
+    /// The lines that functions execute, where they are known
+    Line,
+    /// Source files
+    File,
+    /// Packages; outside of packages, source files
+    Package,
+}
+
+impl From<ByArg> for By {
+    fn from(by: ByArg) -> By {
+        match by {
+            ByArg::Function => By::Function,
+            ByArg::Line => By::Line,
+            ByArg::File => By::File,
+            ByArg::Package => By::Package,
+        }
+    }
+}
+
 /// What is to be explained.
 #[derive(Clone, Debug)]
 pub enum Subject {
@@ -147,6 +176,8 @@ pub struct Plan {
     pub full: bool,
     /// Print the whole list of steps.
     pub timeline: bool,
+    /// Print the table of own code.
+    pub own_code: bool,
     pub exports: Vec<(Format, Target)>,
 }
 
@@ -175,6 +206,7 @@ impl Args {
                 overhead,
                 ring: self.ring_bytes,
                 along: self.thread.into(),
+                by: self.by.map(By::from).unwrap_or_default(),
                 beside,
                 contents: contents(self.strings),
                 mark: self.mark,
@@ -182,6 +214,7 @@ impl Args {
             },
             full: self.extent.full,
             timeline: self.extent.timeline,
+            own_code: self.by.is_some(),
             exports,
         })
     }
@@ -242,6 +275,7 @@ impl ExplainingArgs {
             overhead: false,
             beside: Beside { samples: !self.no_samples && self.runs != Some(1), ..Beside::default() },
             along: Along::CriticalPath,
+            by: By::default(),
             mark: None,
             backend: self.measuring.backend(),
             contents: contents(None),

@@ -8,6 +8,7 @@ use super::program::ProgramArgs;
 use super::running::RunningArgs;
 use super::shell::Interpreter;
 use super::values::duration;
+use crate::analysis::profile::By;
 use crate::analysis::runs::Along;
 use crate::bench::hook::Hook;
 use crate::bench::{Adaptive, RunLimit, RunPlan};
@@ -201,6 +202,7 @@ impl Plan {
             overhead: false,
             beside: Beside { reports: is_whole, ..Beside::default() },
             along: Along::CriticalPath,
+            by: By::default(),
             mark: None,
             backend: self.measuring.backend(),
             contents: WantedContents::default(),

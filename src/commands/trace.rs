@@ -143,7 +143,11 @@ fn deliver(plan: &Plan, analysis: &TraceAnalysis, notes: &TraceNotes) -> Result<
     } else if plan.full {
         show(trace_text::full_second_part(summary, notes, &terminal()).as_bytes())
     } else {
-        show(trace_text::second_part(summary, notes, &terminal()).as_bytes())
+        let mut text = trace_text::second_part(summary, notes, &terminal());
+        if plan.own_code {
+            text += &trace_text::own_code(summary, &terminal());
+        }
+        show(text.as_bytes())
     };
 
     if !plan.exports.is_empty() {

@@ -124,9 +124,13 @@ pub struct TraceProgram {
     /// User code on this path by function, the longest own time first.
     #[serde(default)]
     pub user_functions: Vec<TraceFunction>,
-    /// The tree of these functions' calls. Every caller stands before what it called.
+    /// The tree of these functions' calls. Every caller stands before what it called. With `--by`, of lines, files or packages:
+    /// a whole file or package has no function and no line.
     #[serde(default)]
     pub user_calls: Vec<TraceCall>,
+    /// What each statement that imports modules brought, the longest time first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<TraceImport>,
     /// How the functions are known; `null`: the user code was not sampled.
     #[serde(default)]
     pub sampling: Option<TraceSampling>,
@@ -292,6 +296,39 @@ pub struct TraceCall {
     pub ns: f64,
     #[serde(flatten)]
     pub source: TraceSource,
+}
+
+impl TraceCall {
+    /// The function; else the file or package that it is all of; `None`: native code without a symbol.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.function.clone().or_else(|| self.source.place())
+    }
+}
+
+/// A statement that imports modules. Times are estimates by samples, nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceImport {
+    /// The file that has the statement.
+    pub file: String,
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// With the search for the modules, and all that they do and import in turn.
+    pub total_ns: f64,
+    /// Of it, what no other statement of the program's own code imported further inside; 0 in code of libraries.
+    pub self_ns: f64,
+    /// The modules that it brought itself, the longest time first.
+    #[serde(default)]
+    pub modules: Vec<TraceImported>,
+}
+
+/// A module that a statement imported.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceImported {
+    pub file: String,
+    /// Its top level, with all that this calls and imports.
+    pub total_ns: f64,
+    /// The top level alone.
+    pub self_ns: f64,
 }
 
 /// The sampled runs.

@@ -151,7 +151,7 @@ impl<'p> Tracing<'p> {
                 (analysis.expected(), analysis.sampling_wish()),
                 &mut *shown,
             )?;
-            interrupt::while_nothing_runs(|| analysis.add_samples(sampled));
+            interrupt::while_nothing_runs(|| analysis.add_samples(sampled, self.plan.by));
         }
         Ok(())
     }

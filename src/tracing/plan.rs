@@ -1,5 +1,6 @@
 //! How the runs of a trace are made.
 
+use crate::analysis::profile::By;
 use crate::analysis::runs::Along;
 use crate::bench::RunPlan;
 use crate::document::bench::ColdMethod;
@@ -17,6 +18,8 @@ pub struct TracePlan {
     pub overhead: bool,
     pub beside: Beside,
     pub along: Along,
+    /// What the program's own code is divided by.
+    pub by: By,
     /// The name of the part of a run that is explained; `None`: all of it.
     pub mark: Option<String>,
     pub backend: BackendChoice,

@@ -145,6 +145,7 @@ pub(super) fn count_cpuids(
 mod tests {
     use super::super::Beside;
     use super::*;
+    use crate::analysis::profile::By;
     use crate::analysis::runs::Along;
     use crate::bench::{Accepted, Destination, LookForMarks, Placement};
     use firstbyte_measure::launch::{Environment, Watch};
@@ -171,6 +172,7 @@ mod tests {
                 overhead: false,
                 beside: Beside::default(),
                 along: Along::default(),
+                by: By::default(),
                 mark: None,
                 backend: BackendChoice::default(),
                 contents: WantedContents::default(),

@@ -91,6 +91,49 @@ fn functions_of_python_have_their_file_their_lines_and_their_share() {
     assert!(result["exit_codes"].as_array().unwrap().iter().all(|code| *code == 0));
 }
 
+#[test]
+fn time_is_charged_to_lines_that_call_libraries_and_import_modules() {
+    if !std::path::Path::new(PYTHON).exists() || !cfg!(target_arch = "x86_64") {
+        return skipped("no Python of the distribution whose frames are read here");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("slow.py"), "total = 0\nfor i in range(1500000):\n    total += i % 7\n").unwrap();
+    fs::write(path("wrap.py"), "# imports\nimport slow\n").unwrap();
+    let decode = "def decode():\n    for _ in range(40000):\n        json.loads(text)\n";
+    let app = format!("import json\n\nimport wrap\ntext = '[1, 2]'\n{decode}decode()\n");
+    fs::write(path("app.py"), app).unwrap();
+    let exported = path("stacks");
+    let app = path("app.py");
+    let words =
+        ["--by", "line", "-r", "6", "--export-folded", exported.to_str().unwrap(), "--", PYTHON, "-S"];
+    let Some(result) = sampled(&[&words[..], &[app.to_str().unwrap()]].concat()) else { return };
+
+    let imports = result["imports"].as_array().unwrap();
+    let of = |name: &str, line: u32| {
+        let file = Value::from(path(name).to_str().unwrap());
+        let found = imports.iter().find(|it| it["file"] == file && it["line"] == line);
+        found.unwrap_or_else(|| panic!("no {name}:{line} in {imports:#?}"))
+    };
+    let (outer, inner) = (of("app.py", 3), of("wrap.py", 2));
+    let time = |it: &Value, name: &str| it[name].as_f64().unwrap();
+    assert_eq!(inner["modules"][0]["file"], path("slow.py").to_str().unwrap());
+    assert!(
+        time(inner, "self_ns") <= time(outer, "total_ns") && time(outer, "self_ns") < time(inner, "self_ns")
+    );
+
+    let stacks = fs::read_to_string(&exported).unwrap();
+    let chain = ";<module> (app.py:8);decode (app.py:7);loads (";
+    assert!(stacks.lines().any(|line| line.contains(chain)), "{stacks}");
+    let findings = result["findings"].as_array().unwrap();
+    let of_modules = findings.iter().find(|it| it["rule"] == "reported" || it["rule"] == "modules");
+    let text = of_modules.unwrap()["text"].as_str().unwrap();
+    assert!(text.contains("The program imports the most at `wrap.py:2` "), "{findings:#?}");
+    let shown = traced(&["--quick", "--by", "file", "--", PYTHON, "-S", app.to_str().unwrap()]);
+    let (_, table) = shown.as_deref().unwrap().split_once("\nOwn code by file").unwrap();
+    assert!(table.lines().nth(1).unwrap().starts_with("slow.py "), "{table}");
+}
+
 /// It would see the signals that stop it.
 #[test]
 fn a_program_that_waits_for_all_signals_is_not_stopped() {

@@ -1,6 +1,8 @@
 //! The user's own functions, in the program's own language: each has the time of the libraries that it calls.
 
-use crate::analysis::profile::{Frame, Node, is_library};
+use super::packages::package;
+use super::{Evidence, noteworthy};
+use crate::analysis::profile::{Frame, Import, Imported, Node, SourceLine, is_library};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -10,6 +12,8 @@ const NAMED: f64 = 0.05;
 const FUNCTIONS: usize = 3;
 /// What a function calls is named if it has this part of its time.
 const MOSTLY: f64 = 0.3;
+/// The most statements that are named.
+const STATEMENTS: usize = 3;
 
 /// One function of the user, without the other ones that it calls.
 #[derive(Default)]
@@ -32,7 +36,8 @@ pub(super) fn own_functions(nodes: &[Node], root: usize) -> Option<(String, Stri
 
     let (longest, _) = functions.first()?;
     let clauses: Vec<String> = functions.iter().map(|(frame, own)| clause(frame, own)).collect();
-    Some((longest.function.as_deref()?.to_owned(), clauses.join("; ")))
+    let name = longest.function.as_deref().map_or_else(|| longest.place(), str::to_owned);
+    Some((name, clauses.join("; ")))
 }
 
 fn own(nodes: &[Node], root: usize) -> BTreeMap<&Frame, Own<'_>> {
@@ -57,8 +62,8 @@ fn own(nodes: &[Node], root: usize) -> BTreeMap<&Frame, Own<'_>> {
         if let Some(above) = above {
             *function.callers.entry(above).or_default() += time;
         }
-        if let Some(callee) = at.checked_sub(1).and_then(|below| called(frames[below])) {
-            *function.callees.entry(callee).or_default() += time;
+        if let Some(below) = at.checked_sub(1) {
+            *function.callees.entry(called(frames[below])).or_default() += time;
         }
     }
     all
@@ -70,22 +75,47 @@ fn is_own(frame: &Frame) -> bool {
 }
 
 fn is_site(frame: &Frame) -> bool {
-    frame
-        .source
-        .as_ref()
-        .is_some_and(|source| &*source.file == "<frozen site>" || source.file.ends_with("/site.py"))
+    frame.source.as_ref().is_some_and(SourceLine::is_site)
 }
 
 /// How a library function is called that a user's function calls.
-fn called(frame: &Frame) -> Option<String> {
-    let name = frame.function.as_deref()?;
-    let imports = frame.source.as_ref().is_some_and(|source| source.file.starts_with("<frozen importlib"));
-    Some(if imports { "imports".to_owned() } else { format!("`{name}`") })
+fn called(frame: &Frame) -> String {
+    if frame.source.as_ref().is_some_and(|source| source.file.starts_with("<frozen importlib")) {
+        return "imports".to_owned();
+    }
+    format!("`{}`", frame.function.as_deref().map_or_else(|| frame.place(), str::to_owned))
+}
+
+/// The statements of the program's own code that import the most, a sentence; nothing where they are not known.
+pub(super) fn statements(run: &Evidence) -> String {
+    let imports = run.user_code.iter().flat_map(|code| &code.divided.imports);
+    let mut imports: Vec<&Import> =
+        imports.filter(|it| noteworthy(Nanos::rounded(it.self_time), run.account, 1)).collect();
+    imports.sort_by(|a, b| b.self_time.total_cmp(&a.self_time));
+    let shown = |it: &&Import| {
+        let modules: Vec<String> =
+            it.modules.iter().take(2).map(|it| format!("`{}`", imported(it))).collect();
+        let modules = if modules.is_empty() { String::new() } else { format!(" ({})", modules.join(", ")) };
+        format!("`{}` {}{modules}", it.place(), Nanos::rounded(it.self_time))
+    };
+    let shown: Vec<String> = imports.iter().take(STATEMENTS).map(shown).collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    format!(" The program imports the most at {}, by samples of user code.", shown.join(", "))
+}
+
+/// The package of a module; of one in no package, its file.
+fn imported(module: &Imported) -> &str {
+    let name = package(&module.file);
+    if name.contains('/') { module.file.rsplit('/').next().unwrap_or_default() } else { name }
 }
 
 fn clause(frame: &Frame, own: &Own<'_>) -> String {
-    let name =
-        |frame: &Frame| format!("`{}` ({})", frame.function.as_deref().unwrap_or_default(), frame.place());
+    let name = |frame: &Frame| match &frame.function {
+        Some(function) => format!("`{function}` ({})", frame.place()),
+        None => format!("`{}`", frame.place()),
+    };
     let above = own.callers.iter().max_by(|a, b| a.1.total_cmp(b.1));
     let above = above.map_or(String::new(), |(caller, _)| format!(", called by {}", name(caller)));
     let mostly = own.callees.iter().max_by(|a, b| a.1.total_cmp(b.1));
@@ -98,7 +128,6 @@ fn clause(frame: &Frame, own: &Own<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::profile::SourceLine;
 
     fn node(caller: Option<usize>, name: &str, file: &str, line: u32, time: f64) -> Node {
         let source = SourceLine { language: "Python", file: file.into(), line };

@@ -13,6 +13,7 @@ mod language_rules;
 mod linking_rules;
 mod loading_rules;
 mod module_rules;
+mod packages;
 mod process_rules;
 mod processor_rules;
 mod runtime_rules;

@@ -1,7 +1,8 @@
 //! Findings about language runtimes.
 
 use super::extent::Extent;
-use super::{Evidence, Finding, module_rules, noteworthy};
+use super::language_rules::statements;
+use super::{Evidence, Finding, noteworthy, packages};
 use crate::analysis::Step;
 use crate::analysis::loads::{ARCHIVE, FILE, JAVA_CLASSES, Load};
 use crate::analysis::runs::AskedRuntime;
@@ -33,7 +34,8 @@ pub(super) fn reported(run: &Evidence) -> Option<Finding> {
     if shown.is_empty() {
         return None;
     }
-    let text = format!("By {}'s own report: {}. {}", runtime.name(), shown.join("; "), advice(runtime));
+    let (shown, statements) = (shown.join("; "), if is_shell { String::new() } else { statements(run) });
+    let text = format!("By {}'s own report: {shown}.{statements} {}", runtime.name(), advice(runtime));
     let Some(saves) = saving(runtime, &outermost(&loads)) else {
         return Some(Finding::new("reported", cost, text));
     };
@@ -132,7 +134,7 @@ fn package(runtime: AskedRuntime, load: &Load) -> &str {
     match runtime {
         AskedRuntime::Python => load.unit.split('.').next().unwrap_or_default(),
         AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl if load.path().starts_with('/') => {
-            module_rules::package(load.path())
+            packages::package(load.path())
         }
         _ => &load.unit,
     }

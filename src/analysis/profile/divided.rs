@@ -1,6 +1,8 @@
 //! Exact times of user code, divided by the shares of the samples.
 
-use super::{Frame, Profile, Stack, Task, Weighed};
+use super::grouped::{By, Charged, charged};
+use super::imports::{Import, imports};
+use super::{Call, Frame, Profile, Stack, Task, Weighed};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -82,6 +84,12 @@ pub struct Divided {
     pub modules: Vec<ModuleTime>,
     /// Every caller before what it called.
     pub nodes: Vec<Node>,
+    /// What the nodes and the program's own code are divided by.
+    pub by: By,
+    /// The program's own code, each part with the libraries that it calls: the longest time first.
+    pub charged: Vec<Charged>,
+    /// What each statement that imports a module brought, the longest time first.
+    pub imports: Vec<Import>,
 }
 
 /// Fewer samples of a thread say little about it: those of all threads of its program are taken.
@@ -114,7 +122,8 @@ struct Part<'p> {
 }
 
 impl Divided {
-    pub fn of(times: &[UserTime], profile: &Profile) -> Divided {
+    /// `by`: what the nodes and the program's own code are divided by.
+    pub fn of(times: &[UserTime], profile: &Profile, by: By) -> Divided {
         let total = times.iter().map(|user| user.time).sum();
         let parts: Vec<Part<'_>> = times.iter().map(|user| Part::of(user, profile)).collect();
         let (sampled, missing): (Vec<_>, Vec<_>) =
@@ -122,6 +131,7 @@ impl Divided {
 
         let (self_time, with_callees, modules) = counted(&sampled, profile);
         let mut lines = lines(&sampled, profile);
+        let weighed: Vec<(&Stack, f64)> = sampled.iter().flat_map(Part::times).collect();
         let mut functions: Vec<Function> = with_callees
             .into_iter()
             .map(|(frame, counted)| Function {
@@ -155,7 +165,10 @@ impl Divided {
             samples: sampled.iter().map(|part| part.all.samples).sum(),
             functions,
             modules,
-            nodes: nodes(&sampled, profile, total * NOTEWORTHY),
+            nodes: nodes(&sampled, profile, by, total * NOTEWORTHY),
+            by,
+            charged: charged(&weighed, profile, by),
+            imports: imports(&weighed, profile),
         }
     }
 }
@@ -173,6 +186,12 @@ impl<'p> Part<'p> {
         let same = Some(of(&|task| *task == user.task)).filter(enough);
         let stacks = same.unwrap_or_else(|| of(&|task| task.program == *program));
         Part { program: Arc::clone(program), all: sum(&stacks), stacks, time: user.time }
+    }
+
+    /// Each stack with its time.
+    fn times(&self) -> impl Iterator<Item = (&'p Stack, f64)> {
+        let each = self.time / self.all.weight;
+        self.stacks.iter().map(move |(stack, weighed)| (*stack, each * weighed.weight))
     }
 
     /// The time and its variance of what some of the samples have in common. The share is that of Agresti and Coull,
@@ -228,12 +247,12 @@ fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap
         let mut in_module = BTreeMap::<&Arc<str>, Weighed>::new();
         for (stack, weighed) in &part.stacks {
             // a function that calls itself is in a stack more than once
-            for frame in stack.frames.iter().collect::<BTreeSet<_>>() {
-                in_total.entry(*frame).or_default().add(*weighed);
+            for frame in stack.calls.iter().map(|call| call.frame).collect::<BTreeSet<_>>() {
+                in_total.entry(frame).or_default().add(*weighed);
             }
-            if let Some(innermost) = stack.frames.first() {
-                in_own.entry(*innermost).or_default().add(*weighed);
-                in_module.entry(&profile.frames[*innermost].module).or_default().add(*weighed);
+            if let Some(innermost) = stack.calls.first() {
+                in_own.entry(innermost.frame).or_default().add(*weighed);
+                in_module.entry(&profile.frames[innermost.frame].module).or_default().add(*weighed);
             }
         }
         for (frame, n) in in_own {
@@ -256,12 +275,10 @@ const LINES: usize = 10;
 fn lines(parts: &[Part<'_>], profile: &Profile) -> HashMap<usize, BTreeMap<u32, f64>> {
     let mut lines = HashMap::<usize, BTreeMap<u32, f64>>::new();
     for part in parts {
-        let each = part.time / part.all.weight;
-        for (stack, weighed) in &part.stacks {
-            let is_language = |frame: &&usize| profile.frames[**frame].source.is_some();
-            if let (Some(frame), Some(line)) = (stack.frames.iter().find(is_language), stack.line) {
-                let time = lines.entry(*frame).or_default().entry(line).or_default();
-                *time += each * weighed.weight;
+        for (stack, time) in part.times() {
+            let is_language = |call: &&Call| profile.frames[call.frame].source.is_some();
+            if let Some(Call { frame, line: Some(line) }) = stack.calls.iter().find(is_language) {
+                *lines.entry(*frame).or_default().entry(*line).or_default() += time;
             }
         }
     }
@@ -283,19 +300,18 @@ struct Growing {
     called: BTreeMap<Frame, Growing>,
 }
 
-fn nodes(parts: &[Part<'_>], profile: &Profile, least: f64) -> Vec<Node> {
+fn nodes(parts: &[Part<'_>], profile: &Profile, by: By, least: f64) -> Vec<Node> {
     let mut root = Growing::default();
     for part in parts {
-        let each = part.time / part.all.weight;
         let name = part.program.rsplit('/').next().unwrap_or_default();
         let program = Frame::native(Arc::clone(&part.program), Some(name.into()));
         let program = root.called.entry(program).or_default();
         program.time += part.time;
-        for (stack, weighed) in &part.stacks {
+        for (stack, time) in part.times() {
             let mut at = &mut *program;
-            for frame in stack.frames.iter().rev() {
-                at = at.called.entry(profile.frames[*frame].clone()).or_default();
-                at.time += each * weighed.weight;
+            for frame in by.parts(stack, profile) {
+                at = at.called.entry(frame).or_default();
+                at.time += time;
             }
         }
     }
@@ -348,7 +364,7 @@ mod tests {
             (task("/p", 0), stack(&["b", "b", "main"]), 25),
             (task("/p", 0), stack(&["main"]), 5),
         ];
-        let divided = Divided::of(&[time("/p", 0, 1000.0)], &Profile::from_stacks(stacks));
+        let divided = Divided::of(&[time("/p", 0, 1000.0)], &Profile::from_stacks(stacks), By::Function);
         assert_eq!(shown(&divided), [("a", 700, 700), ("b", 250, 250), ("main", 50, 1000)]);
         let self_time: f64 = divided.functions.iter().map(|function| function.self_time.time).sum();
         assert!((self_time - 1000.0).abs() < 1e-6 && divided.unsampled == 0.0);
@@ -363,7 +379,7 @@ mod tests {
     fn each_program_is_divided_by_its_own_samples_whatever_their_number() {
         let stacks = [(task("/p", 0), stack(&["a"]), 1000), (task("/q", 0), stack(&["b"]), 30)];
         let times = [time("/p", 0, 10.0), time("/q", 0, 500.0), time("/r", 0, 7.0)];
-        let divided = Divided::of(&times, &Profile::from_stacks(stacks));
+        let divided = Divided::of(&times, &Profile::from_stacks(stacks), By::Function);
         assert_eq!(shown(&divided), [("b", 500, 500), ("a", 10, 10)]);
         assert!((divided.unsampled - 7.0).abs() < 1e-9 && (divided.total - 517.0).abs() < 1e-9);
     }
@@ -372,22 +388,25 @@ mod tests {
     fn a_thread_with_few_samples_is_divided_by_those_of_its_program() {
         let stacks = [(task("/p", 0), stack(&["a"]), 75), (task("/p", 1), stack(&["b"]), 25)];
         let profile = Profile::from_stacks(stacks);
-        assert_eq!(shown(&Divided::of(&[time("/p", 1, 100.0)], &profile)), [("b", 100, 100)]);
-        assert_eq!(shown(&Divided::of(&[time("/p", 2, 100.0)], &profile)), [("a", 75, 75), ("b", 25, 25)]);
+        assert_eq!(shown(&Divided::of(&[time("/p", 1, 100.0)], &profile, By::Function)), [("b", 100, 100)]);
+        assert_eq!(
+            shown(&Divided::of(&[time("/p", 2, 100.0)], &profile, By::Function)),
+            [("a", 75, 75), ("b", 25, 25)]
+        );
     }
 
     #[test]
     fn few_samples_have_a_wide_interval_even_if_they_agree() {
         let profile = Profile::from_stacks([(task("/p", 0), stack(&["a"]), TOO_FEW)]);
-        let self_time = Divided::of(&[time("/p", 0, 100.0)], &profile).functions[0].self_time;
+        let self_time = Divided::of(&[time("/p", 0, 100.0)], &profile, By::Function).functions[0].self_time;
         assert!(self_time.low < 70.0 && (self_time.high - 100.0).abs() < 1e-9, "{self_time:?}");
-        assert_eq!(Divided::of(&[], &profile), Divided::default());
+        assert_eq!(Divided::of(&[], &profile, By::Function), Divided::default());
     }
 
     #[test]
     fn too_few_samples_divide_nothing() {
         let profile = Profile::from_stacks([(task("/p", 0), stack(&["a"]), TOO_FEW - 1)]);
-        let divided = Divided::of(&[time("/p", 0, 100.0)], &profile);
+        let divided = Divided::of(&[time("/p", 0, 100.0)], &profile, By::Function);
         assert!(divided.functions.is_empty() && (divided.unsampled - 100.0).abs() < 1e-9);
     }
 }

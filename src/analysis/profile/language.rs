@@ -5,7 +5,7 @@
 //! program, and are left out: their time is that of the language function that is executed.
 
 use super::packages::package;
-use super::{Frame, GENERATED, NativeFrame, SourceLine};
+use super::{Frame, GENERATED, NativeFrame, Running, SourceLine};
 use firstbyte_measure::sampler::{Joint, LanguageFrame, LanguageStack};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -33,28 +33,26 @@ pub const ENTRIES: [&str; 8] = [
     "clone3",
 ];
 
-/// Merges a native stack with the language frames of the same moment. All have the innermost function first. The line is
-/// that which the innermost language frame executes.
-pub(super) fn merged(native: Vec<NativeFrame>, language: &LanguageStack) -> (Vec<Frame>, Option<u32>) {
+/// Merges a native stack with the language frames of the same moment. All have the innermost function first.
+pub(super) fn merged(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Running> {
     match language.joint {
         Joint::Loop(main_loop) => {
             let native = native.into_iter().map(|native| native.frame).collect();
-            let line = language.frames.first().and_then(|frame| frame.line);
-            (by_runs(native, language, main_loop), line)
+            by_runs(native, language, main_loop)
         }
         Joint::FramePointers => by_pointers(native, language),
-        Joint::Leaf => (outside_leaf(native, language), language.frames.first().and_then(|frame| frame.line)),
+        Joint::Leaf => outside_leaf(native, language),
     }
 }
 
 /// The native frames inside the interpreter's, then the language frames.
-fn outside_leaf(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Frame> {
+fn outside_leaf(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Running> {
     let is_inside = |frame: &Frame| frame.module != language.interpreter && &*frame.module != GENERATED;
     let inside = native.into_iter().map(|native| native.frame).take_while(is_inside);
-    inside.chain(language.frames.iter().map(frame)).collect()
+    inside.map(Running::from).chain(language.frames.iter().map(running)).collect()
 }
 
-fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec<Frame> {
+fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec<Running> {
     let runs = runs(&language.frames);
     let is_loop = |frame: &Frame| {
         frame.module == language.interpreter
@@ -71,9 +69,9 @@ fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec
     let outermost = paired.last().copied();
 
     let mut stack = Vec::with_capacity(native.len() + language.frames.len());
-    let add = |stack: &mut Vec<Frame>, runs: &[Range<usize>]| {
+    let add = |stack: &mut Vec<Running>, runs: &[Range<usize>]| {
         for run in runs {
-            stack.extend(language.frames[run.clone()].iter().map(frame));
+            stack.extend(language.frames[run.clone()].iter().map(running));
         }
     };
     for (index, native) in native.into_iter().enumerate() {
@@ -82,7 +80,7 @@ fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec
             let from = if pair == 0 { 0 } else { first_run + pair };
             add(&mut stack, &runs[from..=first_run + pair]);
         } else if is_kept(&native, language, outermost.is_some_and(|outermost| index > outermost)) {
-            stack.push(native);
+            stack.push(native.into());
         }
     }
     add(&mut stack, &runs[if pairs == 0 { 0 } else { first_run + pairs }..]);
@@ -106,7 +104,7 @@ const V8_BUILTIN: &str = "Builtins_";
 const V8_HANDLER: &str = "Handler";
 
 /// Each language frame takes the place of the native frame with the same frame pointer.
-fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> (Vec<Frame>, Option<u32>) {
+fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Running> {
     let pointers = language.frames.iter().filter_map(|it| it.native.map(|native| (native.pointer, it)));
     let own: HashMap<u64, &LanguageFrame> = pointers.collect();
     let name = |native: &NativeFrame| native.frame.function.clone().unwrap_or_default();
@@ -115,26 +113,24 @@ fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> (Vec<Frame
     let executes = |it: &NativeFrame| is_builtin(it) || &*it.frame.module == GENERATED;
     let found = |it: &NativeFrame| own.get(&it.pointer).copied().filter(|_| executes(it));
     if !native.iter().any(|it| found(it).is_some()) {
-        return (native.into_iter().map(|native| native.frame).collect(), None);
+        return native.into_iter().map(|native| native.frame.into()).collect();
     }
 
-    let (mut stack, mut line) = (Vec::with_capacity(native.len()), None);
+    let mut stack = Vec::with_capacity(native.len());
     let mut last = None;
     for (index, native) in native.into_iter().enumerate() {
         if let Some(of_language) = found(&native) {
-            if last.is_none() {
-                let is_handler = index == 0 && name(&native).ends_with(V8_HANDLER);
-                line = running_line(of_language, is_handler, is_builtin(&native));
-            }
             // builtins without a frame of their own use that of their caller
             if last.replace(native.pointer) != Some(native.pointer) {
-                stack.push(frame(of_language));
+                let is_handler = index == 0 && name(&native).ends_with(V8_HANDLER);
+                let line = running_line(of_language, is_handler, is_builtin(&native));
+                stack.push(Running { line, ..running(of_language) });
             }
         } else if !executes(&native) && does_work(&native.frame, language) {
-            stack.push(native.frame);
+            stack.push(native.frame.into());
         }
     }
-    (stack, line)
+    stack
 }
 
 /// Compiled code does not keep its line.
@@ -179,14 +175,15 @@ fn is_kept(native: &Frame, language: &LanguageStack, is_outside: bool) -> bool {
     !(is_outside && (name.is_empty() || ENTRIES.contains(&name)))
 }
 
-fn frame(frame: &LanguageFrame) -> Frame {
-    let function = &frame.function;
+fn running(running: &LanguageFrame) -> Running {
+    let function = &running.function;
     let (language, file, line) = (function.language, Arc::clone(&function.file), function.line);
-    Frame {
+    let frame = Frame {
         module: package(language, &file),
         function: Some(Arc::clone(&function.name)),
         source: Some(SourceLine { language, file, line }),
-    }
+    };
+    Running { frame, line: running.line }
 }
 
 #[cfg(test)]
@@ -224,8 +221,14 @@ mod tests {
         names(&stack)
     }
 
-    fn names(stack: &[Frame]) -> String {
-        let names: Vec<&str> = stack.iter().map(|frame| frame.function.as_deref().unwrap_or("?")).collect();
+    /// Of the innermost language frame.
+    fn innermost_line(stack: &[Running]) -> Option<u32> {
+        stack.iter().find(|running| running.frame.source.is_some()).and_then(|running| running.line)
+    }
+
+    fn names(stack: &[Running]) -> String {
+        let names: Vec<&str> =
+            stack.iter().map(|running| running.frame.function.as_deref().unwrap_or("?")).collect();
         names.join(" ")
     }
 
@@ -279,8 +282,8 @@ mod tests {
         let frames = own.iter().map(own_frame).collect();
         let (interpreter, joint) = ("/node".into(), Joint::FramePointers);
         let language = LanguageStack { interpreter, joint, native_is_cut: false, frames };
-        let (stack, line) = by_pointers(native_frames.iter().map(native_frame).collect(), &language);
-        (names(&stack), line)
+        let stack = by_pointers(native_frames.iter().map(native_frame).collect(), &language);
+        (names(&stack), innermost_line(&stack))
     }
 
     #[test]
@@ -312,8 +315,8 @@ mod tests {
             let language = LanguageStack { joint: Joint::Leaf, ..language("b a", false) };
             merged(native.collect(), &language)
         };
-        let (frames, line) = stack("/libc:memcpy /x.so:f /py:run /libc:qsort /py:main /libc:_start");
-        assert_eq!((names(&frames).as_str(), line), ("memcpy f b a", Some(2)));
+        let frames = stack("/libc:memcpy /x.so:f /py:run /libc:qsort /py:main /libc:_start");
+        assert_eq!((names(&frames).as_str(), innermost_line(&frames)), ("memcpy f b a", Some(2)));
     }
 
     #[test]

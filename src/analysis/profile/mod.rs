@@ -6,6 +6,8 @@
 mod divided;
 #[cfg(fuzzing)]
 pub mod fuzzed;
+mod grouped;
+mod imports;
 mod language;
 mod memory;
 mod packages;
@@ -13,6 +15,8 @@ mod perf_map;
 mod unwind;
 
 pub use divided::{Divided, Estimate, Function, LineTime, ModuleTime, Node, UserTime};
+pub use grouped::{By, Charged};
+pub use imports::{Import, Imported};
 pub use language::{COLLECTORS, ENTRIES};
 pub use packages::is_library;
 
@@ -55,7 +59,15 @@ pub struct SourceLine {
     pub language: &'static str,
     /// As its interpreter names it.
     pub file: Arc<str>,
+    /// 0: all of the file or package.
     pub line: u32,
+}
+
+impl SourceLine {
+    /// Whether it is the code of Python that runs before the program.
+    pub fn is_site(&self) -> bool {
+        &*self.file == "<frozen site>" || self.file.ends_with("/site.py")
+    }
 }
 
 impl Frame {
@@ -73,19 +85,38 @@ impl Frame {
     pub fn place(&self) -> String {
         match &self.source {
             Some(SourceLine { file, line, .. }) => {
-                format!("{}:{line}", file.rsplit('/').next().unwrap_or_default())
+                let file = file.rsplit('/').next().unwrap_or_default();
+                if *line == 0 { file.to_owned() } else { format!("{file}:{line}") }
             }
             None => self.file().to_owned(),
         }
     }
 }
 
-/// The functions that were running in one sample.
+/// A function that was running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Running {
+    frame: Frame,
+    /// Of a language frame, where it is known.
+    line: Option<u32>,
+}
+
+impl From<Frame> for Running {
+    fn from(frame: Frame) -> Running {
+        Running { frame, line: None }
+    }
+}
+
+/// The functions that were running in one sample, the innermost one first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Stack {
-    /// The innermost one first, by their numbers.
-    frames: Vec<usize>,
-    /// The line that the innermost language frame executed.
+    calls: Vec<Call>,
+}
+
+/// A function that was running, by the number of its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Call {
+    frame: usize,
     line: Option<u32>,
 }
 
@@ -155,14 +186,15 @@ impl Profile {
             let mut reader = Reader::new(stream.root, binaries, since, &mut known);
             let zero = stream.records.first().map(|record| record.at).unwrap_or_default();
             for record in &stream.records {
-                let Some((task, stack, line)) = reader.read(record) else { continue };
+                let Some((task, stack)) = reader.read(record) else { continue };
                 if Some(n) == largest {
                     let (at, pid, tid) = (record.at - zero, record.pid, record.tid);
-                    let (program, stack) = (Arc::clone(&task.program), stack.clone());
+                    let program = Arc::clone(&task.program);
+                    let stack = stack.iter().map(|running| running.frame.clone()).collect();
                     profile.example.push(TimedStack { at, pid, tid, program, stack });
                 }
                 let sample = Weighed { samples: 1, weight: stream.period.as_f64().max(1.0) };
-                profile.add(task, (stack, line), sample, &mut numbers);
+                profile.add(task, stack, sample, &mut numbers);
             }
         }
         profile
@@ -171,17 +203,18 @@ impl Profile {
     fn add(
         &mut self,
         task: Task,
-        (frames, line): (Vec<Frame>, Option<u32>),
+        stack: Vec<Running>,
         weighed: Weighed,
         numbers: &mut HashMap<Frame, usize>,
     ) {
-        let number = |frame: Frame| {
+        let mut number = |frame: Frame| {
             *numbers.entry(frame).or_insert_with_key(|frame| {
                 self.frames.push(frame.clone());
                 self.frames.len() - 1
             })
         };
-        let stack = Stack { frames: frames.into_iter().map(number).collect(), line };
+        let call = |running: Running| Call { line: running.line, frame: number(running.frame) };
+        let stack = Stack { calls: stack.into_iter().map(call).collect() };
         self.samples += weighed.samples;
         self.stacks.entry(task).or_default().entry(stack).or_default().add(weighed);
     }
@@ -191,7 +224,7 @@ impl Profile {
         let (mut profile, mut numbers) = (Profile { runs: 1, ..Profile::default() }, HashMap::new());
         for (task, stack, count) in stacks {
             let weighed = Weighed { samples: count, weight: count as f64 };
-            profile.add(task, (stack, None), weighed, &mut numbers);
+            profile.add(task, stack.into_iter().map(Running::from).collect(), weighed, &mut numbers);
         }
         profile
     }
@@ -227,8 +260,8 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// The task and the stack of a sample, and the line of its innermost language frame.
-    fn read(&mut self, record: &Record) -> Option<(Task, Vec<Frame>, Option<u32>)> {
+    /// The task and the stack of a sample.
+    fn read(&mut self, record: &Record) -> Option<(Task, Vec<Running>)> {
         let Record { pid, tid, event, .. } = record;
         match event {
             TaskEvent::Mapped(mapping) => {
@@ -254,12 +287,12 @@ impl<'r> Reader<'r> {
                 let generated =
                     self.generated.entry(*pid).or_insert_with(|| PerfMap::of_process(*pid, since));
                 let stack = memory.stack(sample, self.known, self.binaries, generated);
-                let (stack, line) = match &sample.language {
+                let stack = match &sample.language {
                     Some(own) => language::merged(stack, own),
-                    None => (stack.into_iter().map(|native| native.frame).collect(), None),
+                    None => stack.into_iter().map(|native| native.frame.into()).collect(),
                 };
                 let thread = if tid == pid { 0 } else { self.threads.get(tid).copied().unwrap_or(1) };
-                return Some((Task { program: Arc::clone(&memory.program), thread }, stack, line));
+                return Some((Task { program: Arc::clone(&memory.program), thread }, stack));
             }
         }
         None
@@ -268,8 +301,37 @@ impl<'r> Reader<'r> {
 
 #[cfg(test)]
 mod tests {
+    use super::packages::package;
     use super::*;
     use firstbyte_measure::sampler::{Mapping, Registers, StackSample};
+
+    pub(super) const IMPORTLIB: (&str, &str, u32) = ("_find_and_load", "<frozen importlib._bootstrap>", 1);
+
+    /// Frames with their function, file and line, the innermost one first.
+    pub(super) fn stack(language: &'static str, frames: &[(&str, &str, u32)]) -> Vec<Running> {
+        let running = |(name, file, line): &(&str, &str, u32)| {
+            let file: Arc<str> = (*file).into();
+            let module = package(language, &file);
+            let source = Some(SourceLine { language, file, line: 1 });
+            Running { frame: Frame { module, function: Some((*name).into()), source }, line: Some(*line) }
+        };
+        frames.iter().map(running).collect()
+    }
+
+    pub(super) fn python_stack(frames: &[(&str, &str, u32)]) -> Vec<Running> {
+        stack("Python", frames)
+    }
+
+    /// 100 ns, divided by these stacks with their counts.
+    pub(super) fn divided(stacks: &[(Vec<Running>, u64)], by: By) -> Divided {
+        let (mut profile, mut numbers) = (Profile::default(), HashMap::new());
+        let task = Task { program: "/p".into(), thread: 0 };
+        for (stack, samples) in stacks {
+            let weighed = Weighed { samples: *samples, weight: *samples as f64 };
+            profile.add(task.clone(), stack.clone(), weighed, &mut numbers);
+        }
+        Divided::of(&[UserTime { task, time: 100.0 }], &profile, by)
+    }
 
     const ROOT: u32 = 4_000_000_007;
     const CHILD: u32 = 4_000_000_008;
@@ -300,7 +362,7 @@ mod tests {
                 (
                     task.program.to_string(),
                     task.thread,
-                    profile.frames[stack.frames[0]].file().to_owned(),
+                    profile.frames[stack.calls[0].frame].file().to_owned(),
                     n.samples,
                 )
             })

@@ -19,7 +19,8 @@ fn label(call: &TraceCall) -> String {
     let label = match (&call.function, call.source.place()) {
         (Some(name), Some(place)) => format!("{name} ({place})"),
         (Some(name), None) => name.clone(),
-        (None, _) => format!("[{}]", call.module),
+        (None, Some(place)) => place,
+        (None, None) => format!("[{}]", call.module),
     };
     label.replace(';', ":").replace(['\n', '\r'], " ")
 }
@@ -31,13 +32,17 @@ mod tests {
     #[test]
     fn each_stack_has_its_own_time() {
         let json = r#"{"schema": "firstbyte/1", "tool": {"name": "firstbyte", "version": "0"}, "results": [{"command": "p",
-            "total_ns": 10, "spans": [], "user_calls": [
-            {"caller": null, "module": "p", "function": "p", "ns": 10},
-            {"caller": 0, "module": "p", "function": "main", "ns": 10},
+            "total_ns": 11, "spans": [], "user_calls": [
+            {"caller": null, "module": "p", "function": "p", "ns": 11},
+            {"caller": 0, "module": "p", "function": "main", "ns": 11},
             {"caller": 1, "module": "p", "function": "a;b", "ns": 7},
             {"caller": 1, "module": "a.py", "function": "f", "language": "Python", "file": "/a.py", "line": 3, "ns": 1},
+            {"caller": 1, "module": "rich", "language": "Python", "file": "/site-packages/rich", "ns": 1},
             {"caller": 1, "module": "libx.so", "ns": 1}]}]}"#;
         let document: TraceDocument = serde_json::from_str(json).unwrap();
-        assert_eq!(render(&document), "p;main 1\np;main;a:b 7\np;main;f (a.py:3) 1\np;main;[libx.so] 1\n");
+        assert_eq!(
+            render(&document),
+            "p;main 1\np;main;a:b 7\np;main;f (a.py:3) 1\np;main;rich 1\np;main;[libx.so] 1\n"
+        );
     }
 }

@@ -104,7 +104,7 @@ impl Tables {
     }
 
     fn function(&mut self, call: &TraceCall) -> u64 {
-        let name = call.function.clone().unwrap_or_else(|| format!("[{}]", call.module));
+        let name = call.name().unwrap_or_else(|| format!("[{}]", call.module));
         let file = call.source.file.as_deref().unwrap_or(&call.module);
         let key = [self.string(&name), self.string(file), call.source.line.unwrap_or_default().into()];
         // numbers begin with 1

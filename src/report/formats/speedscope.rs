@@ -29,7 +29,7 @@ struct Frames {
 
 impl Frames {
     fn number(&mut self, call: &TraceCall) -> usize {
-        let name = call.function.clone().unwrap_or_else(|| format!("[{}]", call.module));
+        let name = call.name().unwrap_or_else(|| format!("[{}]", call.module));
         let source = &call.source;
         let file = source.file.clone().unwrap_or_else(|| call.module.clone());
         let frame = json!({"name": name, "file": file, "line": source.line});

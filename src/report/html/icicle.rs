@@ -36,7 +36,7 @@ pub(crate) fn calls(traced: &TraceProgram) -> Option<PageBlock> {
         callers: callers(all.iter().map(|call| call.caller)),
         names: all
             .iter()
-            .map(|call| visible(call.function.as_deref().unwrap_or("without a symbol")))
+            .map(|call| visible(&call.name().unwrap_or_else(|| "without a symbol".to_owned())))
             .collect(),
         files: all
             .iter()

@@ -2,6 +2,7 @@
 
 mod files;
 mod loads;
+mod own_code;
 mod path;
 mod short;
 mod table;
@@ -9,6 +10,7 @@ mod tasks;
 mod timeline;
 mod user_code;
 
+pub use own_code::own_code;
 pub use short::{first_part, second_part, whole};
 pub use table::table;
 pub use timeline::timeline;
@@ -50,6 +52,8 @@ pub fn full_first_part(summary: &Summary, command: &str, terminal: &Terminal) ->
 pub fn full_second_part(summary: &Summary, notes: &TraceNotes, terminal: &Terminal) -> String {
     let sections = vec![
         user_code::user_code(summary, terminal),
+        own_code(summary, terminal),
+        own_code::imports(summary, terminal),
         longest_steps(summary, terminal),
         loads::files(summary, terminal),
         loads::reported(summary, terminal),

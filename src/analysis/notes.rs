@@ -41,9 +41,18 @@ pub struct FindingText {
 
 impl FindingText {
     /// The paragraph behind its mark.
+    pub fn marked(&self) -> String {
+        format!("{} {}", self.mark, self.text)
+    }
+
+    /// The command as a sentence.
+    pub fn attempt(&self) -> Option<String> {
+        self.tune.as_ref().map(|tune| format!("Try it: {tune}"))
+    }
+
+    /// All of it.
     pub fn shown(&self) -> String {
-        let tune = self.tune.as_ref().map_or(String::new(), |tune| format!(" Try it: {tune}"));
-        format!("{} {}{tune}", self.mark, self.text)
+        [self.marked()].into_iter().chain(self.attempt()).collect::<Vec<_>>().join(" ")
     }
 }
 

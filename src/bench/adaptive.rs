@@ -19,6 +19,8 @@ pub struct Adaptive {
     pub least_time: Duration,
     /// After this time no further round begins, if the minimum number of runs has been made.
     pub time: Duration,
+    /// After this time no further round begins, however few runs have been made. `None`: the minimum is always made.
+    pub limit: Option<Duration>,
     /// Enough precision: half the width of a median's interval, as a part of the median.
     pub precision: f64,
 }
@@ -69,6 +71,7 @@ mod tests {
         most: 50,
         least_time: Duration::ZERO,
         time: Duration::from_secs(1),
+        limit: None,
         precision: 0.01,
     };
 

@@ -1,5 +1,6 @@
 //! Carries out a schedule: makes rounds of runs, repeats rejected ones immediately, collects samples into series.
 
+use super::adaptive::Adaptive;
 use super::error::{ExperimentError, not_reached, one_line};
 use super::runner::{LAST_LINES, Runner};
 use super::sample::{Printed, Sample, Series, Untraced};
@@ -197,7 +198,7 @@ impl<'c> State<'c> {
             } else {
                 self.untraced_round()?;
             }
-            if self.has_least_rounds() && self.is_late(deadline) {
+            if self.has_least_rounds() && self.is_late(deadline) || self.is_at_limit(deadline) {
                 break;
             }
         }
@@ -231,6 +232,9 @@ impl<'c> State<'c> {
         if self.alive.is_empty() {
             return Some(Finish::AsPlanned);
         }
+        if self.is_at_limit(deadline) {
+            return Some(Finish::TimeSpent);
+        }
         let rest = nanoseconds(adaptive.time.saturating_sub(adaptive.least_time));
         let is_early = deadline.is_some_and(|deadline| clock::now().0.saturating_add(rest) < deadline);
         if !is_early && adaptive.is_precise(self.series) {
@@ -243,6 +247,15 @@ impl<'c> State<'c> {
     fn is_late(&self, deadline: Option<u64>) -> bool {
         let events = || self.series.iter().map(Series::events).sum::<usize>();
         is_over(deadline) || deadline.is_some() && events() > MAX_EVENTS
+    }
+
+    /// Whether the time is up even for the minimum number of runs.
+    fn is_at_limit(&self, deadline: Option<u64>) -> bool {
+        let RunLimit::Adaptive(Adaptive { limit: Some(limit), time, .. }) = self.campaign.limit else {
+            return false;
+        };
+        let rest = nanoseconds(limit.saturating_sub(time));
+        is_over(deadline.map(|deadline| deadline.saturating_add(rest)))
     }
 
     /// Whether every program that can be run has the minimum number of runs.

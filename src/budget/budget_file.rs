@@ -3,7 +3,7 @@
 use super::executables::{Executable, executables};
 use super::value::{AtMost, Size};
 use crate::document::bench::{Distribution, Measurement, MedianCounts};
-use crate::document::read::bounded;
+use crate::document::read::{bounded, position};
 use firstbyte_measure::timeline::marks::SpanKind;
 use firstbyte_measure::units::Nanos;
 use serde::Deserialize;
@@ -99,14 +99,6 @@ pub fn parse(text: &str, path: &Path) -> Result<BudgetFile, BudgetError> {
         Some(message) => Err(BudgetError::Senseless { path: path.to_owned(), message }),
         None => Ok(file),
     }
-}
-
-/// The line and the column of a byte.
-fn position(text: &str, byte: usize) -> (usize, usize) {
-    let end = (0..=byte.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    let before = &text[..end];
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
 fn nonsense(programs: &[ProgramBudget]) -> Option<String> {

@@ -1,6 +1,5 @@
 //! Arguments and plan of `firstbyte tune`.
 
-use super::bench::{self, Benchmark};
 use super::environment::EnvironmentArgs;
 use super::export::ExportArgs;
 use super::options::{JsonArgs, MeasuringArgs};
@@ -8,19 +7,13 @@ use super::program::ProgramArgs;
 use super::running::RunningArgs;
 use super::shell::Interpreter;
 use super::values::duration;
-use crate::analysis::profile::By;
-use crate::analysis::runs::Along;
 use crate::bench::hook::Hook;
-use crate::bench::{Adaptive, RunLimit, RunPlan};
 use crate::document::Kind;
-use crate::document::bench::{ColdMethod, Metric};
+use crate::document::bench::Metric;
 use crate::output::Target;
 use crate::report::formats::Format;
-use crate::tracing::{Beside, TracePlan};
-use crate::tune::{Comparing, Way};
-use firstbyte_measure::tracer::event::WantedContents;
+use crate::tune::{Comparing, TunePlan};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -47,9 +40,10 @@ pub struct Args {
     /// Print the ways that do not help, too, and use ways together that change what the program does
     #[arg(long)]
     all: bool,
-    /// Make this time shorter; `cold` is the total with the program's files on disk only
-    #[arg(long = "for", value_name = "TIME", default_value = "total")]
-    wanted: Wanted,
+    /// Make this time shorter [default: first-byte, or total for a command that writes nothing to stdout]; `cold` is the
+    /// total with the program's files on disk only
+    #[arg(long = "for", value_name = "TIME")]
+    wanted: Option<Wanted>,
     /// Stop after about DURATION, such as 30s or 5m
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
     budget: Duration,
@@ -92,37 +86,25 @@ enum Wanted {
     Cold,
 }
 
-/// What is to be tuned, and how.
+impl Wanted {
+    fn metric(self) -> Option<Metric> {
+        match self {
+            Wanted::FirstByte => Some(Metric::FirstByte),
+            Wanted::Total => Some(Metric::Total),
+            Wanted::Cold => None,
+        }
+    }
+}
+
+/// What is to be tuned, and what is shown of it.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Plan {
-    /// The program and its arguments.
-    pub words: Vec<String>,
+    pub tuning: TunePlan,
     /// Only print what would be tried.
     pub list: bool,
-    /// The names of the only ways; empty: all.
-    pub only: Vec<String>,
-    pub skip: Vec<String>,
-    /// Print everything, and let everything be used together.
-    pub all: bool,
-    /// The time that is to be shorter.
-    pub by: Metric,
-    /// The page cache is cold before each run.
-    pub cold: bool,
-    pub budget: Duration,
-    /// Where what the ways write is kept.
-    pub keep: Option<PathBuf>,
-    pub comparing: Comparing,
-    /// Ask nothing.
-    pub yes: bool,
     /// Folders of the user.
     pub catalogues: Vec<PathBuf>,
-    /// A shell command before each run.
-    pub prepare: Option<Hook>,
-    /// How each run is made.
-    pub each_run: RunPlan,
     pub exports: Vec<(Format, Target)>,
-    measuring: MeasuringArgs,
 }
 
 impl Args {
@@ -138,78 +120,23 @@ impl Args {
         let each_run = self.running.plan(self.measuring.output(), &self.measuring, environment, false)?;
         let limit = self.measuring.timeout();
         let hook = |command| Hook { command, limit, shell: None, variables: Vec::new() };
-        Ok(Plan {
+        let tuning = TunePlan {
             words: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            list: self.list,
             only: self.only,
             skip: self.skip,
             all: self.all,
-            by: if self.wanted == Wanted::FirstByte { Metric::FirstByte } else { Metric::Total },
-            cold: self.wanted == Wanted::Cold,
+            by: self.wanted.and_then(Wanted::metric),
+            cold: self.wanted == Some(Wanted::Cold),
             budget: self.budget,
             keep: self.keep,
             comparing: Comparing::new(&self.accept, self.ignore_stderr)?,
             yes: self.yes,
-            catalogues: self.catalogue,
             prepare: self.prepare.map(hook),
             each_run,
-            exports: self.exports.targets_with(&self.json),
-            measuring: self.measuring,
-        })
-    }
-}
-
-impl Plan {
-    /// How these ways are measured, each with its name: interleaved, at least and at most so many rounds, and for this time.
-    /// Each must print what is expected.
-    pub fn measuring(
-        &self,
-        ways: &[(String, Way)],
-        expected: Option<&Arc<[u8]>>,
-        ([least, most], time): ([u32; 2], Duration),
-    ) -> Result<bench::Plan, String> {
-        let benchmark = |(name, way): &(String, Way)| {
-            let pair = |(name, value): (&String, &String)| (name.clone(), value.clone());
-            Ok::<_, String>(Benchmark {
-                name: name.clone(),
-                command: way.pasted(None),
-                words: way.words.clone(),
-                variables: way.set.iter().map(pair).collect(),
-                removed: way.unset.iter().cloned().collect(),
-                expected: expected.cloned(),
-                output: self.measuring.output(),
-                prepare: self.prepare.clone(),
-                ..Benchmark::of("true", &Interpreter::Literal)?
-            })
-        };
-        let benchmarks = ways.iter().map(benchmark).collect::<Result<Vec<_>, _>>()?;
-        let adaptive = Adaptive { least, most, time, precision: 0.002, ..Adaptive::default() };
-        Ok(bench::Plan {
-            limit: RunLimit::Adaptive(adaptive),
-            compare_by: self.by,
-            caches: vec![self.cold.then_some(ColdMethod::Copies)],
-            count_runs: 0,
-            ..bench::Plan::plain(benchmarks, self.each_run.clone(), &self.measuring)
-        })
-    }
-
-    /// How the traced runs are made. `quick`: one is enough.
-    pub fn tracing(&self, quick: bool) -> TracePlan {
-        let is_whole = self.each_run.until.is_none() && self.prepare.is_none();
-        TracePlan {
-            count: Some(if quick { 1 } else { 3 }),
-            quick: false,
-            overhead: false,
-            beside: Beside { reports: is_whole, ..Beside::default() },
-            along: Along::CriticalPath,
-            by: By::default(),
-            mark: None,
             backend: self.measuring.backend(),
-            contents: WantedContents::default(),
-            each_run: self.each_run.clone(),
-            cold: None,
-            ring: None,
             seed: self.measuring.seed(),
-        }
+        };
+        let exports = self.exports.targets_with(&self.json);
+        Ok(Plan { tuning, list: self.list, catalogues: self.catalogue, exports })
     }
 }

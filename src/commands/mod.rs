@@ -26,7 +26,6 @@ pub mod showdown;
 pub mod throughput;
 pub mod trace;
 pub mod tune;
-mod tune_preparation;
 pub mod watch;
 
 pub use outcome::{CommandError, Exit};

@@ -3,6 +3,7 @@
 use crate::bench::ExperimentError;
 use crate::document::Document;
 use crate::tracing::TraceError;
+use crate::tune::TuneError;
 use firstbyte_measure::launch::{LaunchError, interrupt};
 use firstbyte_measure::tracer::ChooseError;
 use std::fmt::Display;
@@ -102,6 +103,18 @@ impl From<TraceError> for CommandError {
             TraceError::Tracer(error) => CommandError::unable(error),
             TraceError::Runs(error) => error.into(),
             TraceError::NothingCounts(message) => CommandError::program(message),
+        }
+    }
+}
+
+impl From<TuneError> for CommandError {
+    fn from(error: TuneError) -> CommandError {
+        match error {
+            TuneError::Request(_) => CommandError::usage(error),
+            TuneError::Command(_) => CommandError::program(error),
+            TuneError::Unfit(_) => CommandError::unable(error),
+            TuneError::Interrupted => CommandError::interrupted(error),
+            TuneError::Runs(error) => error.into(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::CorpusError;
 use super::placeholder;
+use crate::document::read::position;
 use firstbyte_measure::launch::{Environment, ExitStatus};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -216,7 +217,7 @@ impl Manifest {
         let text = std::str::from_utf8(text).map_err(|_| rule("it is not UTF-8".to_owned()))?;
         let manifest: Manifest = toml::from_str(text).map_err(|error| CorpusError::Syntax {
             manifest: path.to_owned(),
-            line: line_of(text, error.span().map_or(0, |span| span.start)),
+            line: position(text, error.span().map_or(0, |span| span.start)).0,
             cause: error.message().lines().collect::<Vec<_>>().join("; "),
         })?;
 
@@ -321,10 +322,6 @@ impl Manifest {
 /// Relative, and without `..`.
 fn stays_inside(path: &Path) -> bool {
     path.components().next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
 
 #[cfg(test)]

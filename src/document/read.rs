@@ -78,6 +78,14 @@ pub(crate) fn bounded(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
+/// The line and the column of a byte of a text, both from 1; the column in characters.
+pub(crate) fn position(text: &str, byte: usize) -> (usize, usize) {
+    let end = (0..=byte.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let before = &text[..end];
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
+}
+
 /// Reads `text` as a document of measured programs; `path` is for errors only.
 ///
 /// A file without a schema is read as hyperfine's if it has hyperfine's fields. Its tool is then `hyperfine`, and it has

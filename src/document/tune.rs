@@ -26,12 +26,18 @@ pub struct TuneDocument {
     pub command: String,
     /// The time by which the ways are compared.
     pub by: Metric,
+    /// It writes nothing to stdout, and so it is compared by its total.
+    #[serde(default)]
+    pub silent: bool,
     /// The page cache was cold before each run.
     #[serde(default)]
     pub cold: bool,
     /// The median of the plain command, in nanoseconds.
     #[serde(default)]
     pub plain_ns: Option<f64>,
+    /// The median of its total, if the ways are compared by another time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain_total_ns: Option<f64>,
     /// How often the command was executed, in whatever way.
     pub executions: u64,
     /// How long all of it took.
@@ -83,6 +89,9 @@ pub struct TunedVariant {
     /// Its median, in nanoseconds.
     #[serde(default)]
     pub median_ns: Option<f64>,
+    /// The median of its total, if it is compared by another time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_ns: Option<f64>,
     /// At 99 %, corrected for the number of variants that are judged together.
     pub verdict: Verdict,
     /// The ratio and the verdict are of runs that were made after the variant was chosen.
@@ -119,6 +128,9 @@ pub struct TunedTogether {
     /// To the plain command.
     pub ratio: Ratio,
     pub median_ns: f64,
+    /// The median of its total, if it is compared by another time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_ns: Option<f64>,
 }
 
 /// A variant that belongs to the program and was not tried.

@@ -1,7 +1,7 @@
 //! The catalogue of variants: one small file a runtime, embedded in the binary, and files of the user.
 
 use super::version::Version;
-use crate::document::read::bounded;
+use crate::document::read::{bounded, position};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,7 +171,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, CatalogueError> {
 
 fn parse(text: &str, path: &Path, origin: Option<&Path>) -> Result<Runtime, CatalogueError> {
     let wrong = |byte: usize, message: String| {
-        let line = text.bytes().take(byte).filter(|byte| *byte == b'\n').count() + 1;
+        let (line, _) = position(text, byte);
         CatalogueError::Content { path: path.to_owned(), line, message }
     };
     let mut runtime: Runtime = toml::from_str(text).map_err(|error| {

@@ -26,6 +26,8 @@ pub struct Judged {
     pub ratio: Ratio,
     /// In nanoseconds.
     pub median: f64,
+    /// The median of its total, where it is compared by another time.
+    pub total: Option<f64>,
     /// How likely a difference like this is by chance, if there is none.
     pub chance: f64,
     pub verdict: Verdict,
@@ -67,7 +69,8 @@ pub fn judged(document: &Document, by: Metric, pairs: &[Pair]) -> Vec<Judged> {
         let (comparison, chance) = (judge(&old, &new)?, sign_test(&old, &new)?);
         let median = times(document, &pair.name, by)?.median;
         let name = pair.name.clone();
-        Some(Judged { name, ratio: comparison.into(), median, chance, verdict: Verdict::CantTell })
+        let total = total_beside(document, &name, by);
+        Some(Judged { name, ratio: comparison.into(), median, total, chance, verdict: Verdict::CantTell })
     });
     let mut all: Vec<Judged> = compared.collect();
     let chances: Vec<f64> = all.iter().map(|judged| judged.chance).collect();
@@ -84,6 +87,11 @@ pub fn judged(document: &Document, by: Metric, pairs: &[Pair]) -> Vec<Judged> {
 /// The median of a program, in nanoseconds.
 pub fn median(document: &Document, name: &str, by: Metric) -> Option<f64> {
     times(document, name, by).map(|times| times.median)
+}
+
+/// The median of its total, where programs are compared by another time.
+pub fn total_beside(document: &Document, name: &str, by: Metric) -> Option<f64> {
+    if by == Metric::Total { None } else { median(document, name, Metric::Total) }
 }
 
 fn times<'d>(document: &'d Document, name: &str, by: Metric) -> Option<&'d Distribution> {

@@ -4,7 +4,6 @@ use crate::bench::captured::{Captured, MAX_TEXT_BYTES};
 use crate::bench::{Destination, ExperimentError, RunPlan, validity};
 use firstbyte_measure::launch::{Command, ExitStatus, OutputKind};
 use firstbyte_measure::regular_file;
-use firstbyte_measure::units::Nanos;
 use regex_lite::Regex;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +18,6 @@ pub struct Outcome {
     flaw: Option<String>,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
-    pub wall: Nanos,
 }
 
 impl Outcome {
@@ -37,7 +35,6 @@ impl Outcome {
             exit: run.recording.exit,
             flaw: validity::flaw(&run.recording, plan.accepted()),
             stdout,
-            wall: run.wall(),
             stderr: run.stderr,
         })
     }
@@ -50,6 +47,11 @@ impl Outcome {
     /// The same, with what it says of itself.
     pub fn failure(&self) -> Option<String> {
         self.flaw().map(|flaw| format!("{flaw}{}", last_line(self)))
+    }
+
+    /// It writes to stdout.
+    pub fn prints(&self) -> bool {
+        !self.stdout.is_empty()
     }
 
     /// All that the command prints to stdout, where a run must print exactly that.
@@ -152,13 +154,7 @@ mod tests {
     use super::*;
 
     fn outcome(exit: i32, stdout: &str, stderr: &str) -> Outcome {
-        Outcome {
-            exit: ExitStatus::Code(exit),
-            flaw: None,
-            stdout: stdout.into(),
-            stderr: stderr.into(),
-            wall: Nanos(1),
-        }
+        Outcome { exit: ExitStatus::Code(exit), flaw: None, stdout: stdout.into(), stderr: stderr.into() }
     }
 
     #[test]

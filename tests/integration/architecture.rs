@@ -21,7 +21,7 @@ const ROOMS: [(&str, &str); 28] = [
     ("report", "bisect comparison claims analysis document inspect stats output measure elf"),
     ("bisect", "bench document stats measure"),
     ("budget", "document inspect measure"),
-    ("tune", "analysis bench document inspect stats measure"),
+    ("tune", "tracing analysis bench document inspect output stats measure"),
     ("comparison", "document output stats"),
     ("claims", "floor throughput analysis corpus bench document inspect stats measure cc elf"),
     ("floor", "corpus bench document inspect stats measure elf cache"),

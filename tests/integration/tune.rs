@@ -92,6 +92,50 @@ fn a_variable_that_makes_the_program_busy_is_found_and_one_that_makes_it_slow_is
 }
 
 #[test]
+fn the_first_byte_counts_and_of_what_prints_nothing_the_total() {
+    let variants = variant("unset", "unset = [\"BUSY\"]");
+    let folder = folder("", &variants);
+    let own = folder.path().join("own");
+    let of = |program: &str, more: &[&str]| {
+        let path = folder.path().join("work/program");
+        write_executable(&path, format!("#!/bin/sh\n{program}\n"), 0o755);
+        let words = ["--catalogue", own.to_str().unwrap(), "--only", "unset", "./program"];
+        document(folder.path(), &[more, &words].concat())
+    };
+    let late = "echo done\n[ -z \"$BUSY\" ] || sleep 0.03";
+    let found = of(late, &[]);
+    assert_eq!((&found["by"], with_verdict(&found, "faster")), (&Value::from("first_byte"), Vec::new()));
+    assert!(found["plain_total_ns"].as_f64() > found["plain_ns"].as_f64());
+    let found = of(late, &["--for", "total"]);
+    assert_eq!((&found["by"], with_verdict(&found, "faster")), (&"total".into(), vec!["unset-BUSY".into()]));
+    let found = of("[ -z \"$BUSY\" ] || sleep 0.03", &[]);
+    assert_eq!((&found["by"], &found["silent"]), (&Value::from("total"), &Value::from(true)));
+    assert_eq!(with_verdict(&found, "faster"), ["unset-BUSY"]);
+}
+
+#[test]
+fn the_budget_bounds_all_runs_and_what_is_not_tried_within_it_is_named() {
+    let variants: String =
+        (0..30).map(|n| variant(&format!("v{n}"), &format!("set = {{ V{n} = \"1\" }}"))).collect();
+    let folder = folder("sleep 0.1", &variants);
+    let own = folder.path().join("own");
+    let tried = |budget: &str| {
+        let words = ["--json", "--budget", budget, "--catalogue", own.to_str().unwrap(), "./program"];
+        let output = tune(folder.path(), &words);
+        assert!(output.status.success(), "{}", text(&output));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    for (budget, runs) in [("100ms", 2), ("4s", 40)] {
+        let found = tried(budget);
+        // each run takes 100 ms at least
+        assert!(found["executions"].as_u64().unwrap() <= runs, "{budget}: {found}");
+        let count = ["results", "untried"].map(|list| found[list].as_array().unwrap().len());
+        assert!(count.iter().sum::<usize>() >= 30, "{found}");
+        assert!(reason(&found, "v29").contains("no time is left (--budget)"), "{found}");
+    }
+}
+
+#[test]
 fn what_prints_something_else_or_fails_is_refused() {
     let variants = variant("loud", "set = { LOUD = \"1\" }") + &variant("failing", "set = { FAIL = \"1\" }");
     let work = "[ -z \"$LOUD\" ] || echo loud\n[ -z \"$FAIL\" ] || { echo why >&2; exit 7; }\nsleep 0.01";
@@ -210,6 +254,7 @@ fn what_cannot_be_tuned_says_why() {
         (&[], 2, "there is no program to start"),
         (&["./missing"], 3, "`./missing` does not exist"),
         (&["sh", "-c", "exit 5"], 3, "it ended with exit status 5"),
+        (&["--for", "first-byte", "true"], 2, "`true` prints nothing to stdout, so it has no first byte"),
     ] {
         let output = tune(folder.path(), words);
         let said = text(&output);

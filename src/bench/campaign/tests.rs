@@ -279,6 +279,7 @@ const TEN_MINUTES: Adaptive = Adaptive {
     most: 13,
     least_time: Duration::ZERO,
     time: Duration::from_secs(600),
+    limit: None,
     precision: 0.1,
 };
 
@@ -310,6 +311,14 @@ fn without_time_an_adaptive_campaign_makes_the_least_runs() {
     let campaign = Campaign { limit: RunLimit::Adaptive(adaptive), ..campaign(0, false) };
     let outcome = carry_out(1, &campaign, &mut Scripted::default());
     assert_eq!((outcome.ending.finish, outcome.series[0].samples.len()), (Finish::TimeSpent, 5));
+}
+
+#[test]
+fn a_limit_ends_an_adaptive_campaign_before_the_least_runs() {
+    let adaptive = Adaptive { least: 5, most: 100, limit: Some(Duration::ZERO), ..Adaptive::default() };
+    let campaign = Campaign { limit: RunLimit::Adaptive(adaptive), ..campaign(0, false) };
+    let outcome = carry_out(2, &campaign, &mut Scripted::default());
+    assert_eq!((outcome.ending.finish, outcome.series[1].samples.len()), (Finish::TimeSpent, 1));
 }
 
 #[test]

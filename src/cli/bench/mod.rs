@@ -351,6 +351,7 @@ impl Args {
             most: max,
             least_time,
             time: self.time.unwrap_or(all(TIME_EACH)).max(least_time),
+            limit: None,
             precision: self.precision,
         }))
     }

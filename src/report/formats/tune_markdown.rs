@@ -11,7 +11,7 @@ pub(super) fn render(document: &TuneDocument) -> String {
     let rows: String = document.proven().map(row).chain(together(document)).collect();
     let table = if rows.is_empty() { rows } else { format!("{HEAD}{rows}") };
     let others = document.of_no_help().map(|tuned| {
-        format!("- {}: no help, {}\n", code(&tuned.name), plain(&figures(tuned.ratio.as_ref(), None)))
+        format!("- {}: no help, {}\n", code(&tuned.name), plain(&figures(tuned.ratio.as_ref(), None, None)))
     });
     let untried =
         document.untried.iter().map(|it| format!("- {}: not tried: {}\n", code(&it.name), plain(&it.reason)));
@@ -24,13 +24,13 @@ const HEAD: &str = "\n| way | ratio (99 % interval) and median | command | |\n|:
 
 fn row(tuned: &TunedVariant) -> String {
     let against = tuned.against.as_ref().map_or(String::new(), |name| format!(" against {}", code(name)));
-    let figures = plain(&figures(tuned.ratio.as_ref(), tuned.median_ns)) + &against;
+    let figures = plain(&figures(tuned.ratio.as_ref(), tuned.median_ns, tuned.total_ns)) + &against;
     line(&[code(&tuned.name), figures, code(&tuned.command), plain(&notes(tuned))])
 }
 
 fn together(document: &TuneDocument) -> Option<String> {
     let together = document.together.as_ref()?;
-    let figures = plain(&figures(Some(&together.ratio), Some(together.median_ns)));
+    let figures = plain(&figures(Some(&together.ratio), Some(together.median_ns), together.total_ns));
     let names = together.names.iter().map(|name| code(name)).collect::<Vec<_>>().join(" and ");
     Some(line(&["together".to_owned(), figures, code(&together.command), names]))
 }

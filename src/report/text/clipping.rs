@@ -5,6 +5,8 @@ use super::terminal::{Terminal, columns, short_paths, truncated, truncated_front
 /// A text of a list.
 pub(super) struct ListedText {
     text: String,
+    /// What comes behind it, and is never cut.
+    ending: Option<String>,
     indent: usize,
     /// The lines without which it says less than a sentence, or not what helps.
     pub(super) least: usize,
@@ -16,12 +18,37 @@ impl ListedText {
         let all = first.len() == text.len() || text.contains("help: ");
         let needed = if all { text.clone() } else { format!("{first} …") };
         let least = terminal.wrap(&needed, indent).lines().count();
-        ListedText { text, indent, least }
+        ListedText { text, ending: None, indent, least }
+    }
+
+    /// The same with an ending, which gets lines of its own where the text is cut.
+    pub(super) fn ending_with(self, ending: Option<String>, terminal: &Terminal) -> ListedText {
+        let text = ListedText { ending, ..self };
+        let apart = text.least + text.apart(terminal).lines().count();
+        ListedText { least: apart.min(text.whole(terminal).lines().count()), ..text }
     }
 
     /// All of it.
     pub(super) fn whole(&self, terminal: &Terminal) -> String {
-        terminal.wrap(&self.text, self.indent) + "\n"
+        let ending = self.ending.iter().map(|ending| format!(" {ending}"));
+        let text: String = [self.text.clone()].into_iter().chain(ending).collect();
+        terminal.wrap(&text, self.indent) + "\n"
+    }
+
+    /// The ending below the text.
+    fn apart(&self, terminal: &Terminal) -> String {
+        let line = |ending: &String| format!("{:indent$}{ending}", "", indent = self.indent);
+        self.ending.as_ref().map_or(String::new(), |ending| terminal.wrap(&line(ending), self.indent) + "\n")
+    }
+
+    /// As much of it as fits into `most` lines.
+    fn clipped(&self, most: usize, terminal: &Terminal) -> String {
+        let whole = self.whole(terminal);
+        if whole.lines().count() <= most {
+            return whole;
+        }
+        let ending = self.apart(terminal);
+        clipped(&self.text, self.indent, most.saturating_sub(ending.lines().count()), terminal) + &ending
     }
 }
 
@@ -55,7 +82,7 @@ pub(super) fn listed(texts: &[ListedText], lines: usize, terminal: &Terminal) ->
 
     let (mut text, mut left) = (String::new(), lines.saturating_sub(needed));
     for each in &texts[..shown] {
-        let clipped = clipped(&each.text, each.indent, each.least + left, terminal);
+        let clipped = each.clipped(each.least + left, terminal);
         left -= clipped.lines().count().saturating_sub(each.least).min(left);
         text += &clipped;
     }

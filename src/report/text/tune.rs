@@ -2,7 +2,7 @@
 
 use super::lists::list as listed;
 use super::terminal::{Terminal, truncated_paths};
-use crate::document::bench::Ratio;
+use crate::document::bench::{Metric, Ratio};
 use crate::document::tune::{TuneDocument, TunedVariant, UntriedVariant};
 use crate::output::visible;
 use crate::report::row::fine_ratio;
@@ -19,6 +19,11 @@ pub fn beginning(ways: usize, budget: Duration) -> String {
         count_of(ways, "way", "ways"),
         budget.as_secs_f64()
     )
+}
+
+/// What a person is asked before a command is run that may not be fit for it.
+pub fn question(reasons: &str) -> String {
+    format!("This command may not be fit to be run hundreds of times: {reasons}. Go on? [y/N]")
 }
 
 /// The ways that would be tried, each with its command and its reason.
@@ -76,9 +81,7 @@ fn headline(document: &TuneDocument, terminal: &Terminal) -> String {
 /// What was tried, in a sentence or two.
 pub fn summary(document: &TuneDocument) -> String {
     let cold = if document.cold { " with a cold page cache" } else { "" };
-    let plain = document
-        .plain_ns
-        .map_or(String::new(), |ns| format!("{} {}{cold}. ", document.by.name(), display_nanos(ns)));
+    let plain = plain(document).map_or(String::new(), |times| format!("{times}{cold}. "));
     let ways = count_of(document.results.len(), "way was", "ways were");
     let interrupted = if document.partial { " Interrupted: what is proven until then." } else { "" };
     let none = match (document.proven().next(), &document.together) {
@@ -95,12 +98,24 @@ pub fn summary(document: &TuneDocument) -> String {
     text[..first].to_uppercase() + &text[first..]
 }
 
+/// The times of the plain command.
+fn plain(document: &TuneDocument) -> Option<String> {
+    let time = display_nanos(document.plain_ns?);
+    let total =
+        document.plain_total_ns.map(|ns| format!(", total {}", display_nanos(ns))).unwrap_or_default();
+    Some(match document.by {
+        Metric::FirstByte => format!("first byte after {time}{total}"),
+        _ if document.silent => format!("it writes nothing to stdout; total {time}"),
+        by => format!("{} {time}", by.name()),
+    })
+}
+
 /// A way that helps: its figures, its command, and what must be known of it.
 fn way(tuned: &TunedVariant, terminal: &Terminal) -> String {
     let against = tuned.against.as_ref().map_or(String::new(), |name| format!(" against {name}"));
     let line = format!(
         "  {}{against}   {}",
-        figures(tuned.ratio.as_ref(), tuned.median_ns),
+        figures(tuned.ratio.as_ref(), tuned.median_ns, tuned.total_ns),
         visible(&tuned.command)
     );
     let green = Style::new().fg_color(Some(AnsiColor::Green.into()));
@@ -123,19 +138,20 @@ pub fn notes(tuned: &TunedVariant) -> String {
     text.collect::<Vec<_>>().join("; ")
 }
 
-/// `0.350 × (0.34 to 0.36)   49 ms`.
-pub fn figures(ratio: Option<&Ratio>, median: Option<f64>) -> String {
+/// `0.350 × (0.34 to 0.36)   49 ms, total 60 ms`.
+pub fn figures(ratio: Option<&Ratio>, median: Option<f64>, total: Option<f64>) -> String {
     let ratio = ratio.map_or(String::new(), |ratio| {
         let [middle, low, high] = [ratio.ratio, ratio.low, ratio.high].map(fine_ratio);
         format!("{middle} × ({low} to {high})")
     });
     let median = median.map_or(String::new(), |ns| format!("   {}", display_nanos(ns)));
-    ratio + &median
+    let total = total.map_or(String::new(), |ns| format!(", total {}", display_nanos(ns)));
+    ratio + &median + &total
 }
 
 fn together(document: &TuneDocument, terminal: &Terminal) -> String {
     document.together.as_ref().map_or(String::new(), |together| {
-        let figures = figures(Some(&together.ratio), Some(together.median_ns));
+        let figures = figures(Some(&together.ratio), Some(together.median_ns), together.total_ns);
         let names = together.names.join(", ");
         let line = format!("together: {figures}   {}", visible(&together.command));
         let names = terminal.wrap(&format!("      {}", visible(&names)), 6);
@@ -164,7 +180,7 @@ fn no_help(tuned: &TunedVariant) -> String {
         Verdict::Slower => "slower",
         Verdict::CantTell => "can't tell",
     };
-    format!("{verdict}, {}; {}", figures(tuned.ratio.as_ref(), None), tuned.text)
+    format!("{verdict}, {}; {}", figures(tuned.ratio.as_ref(), None, None), tuned.text)
 }
 
 fn not_tried(title: &str, untried: &[UntriedVariant], terminal: &Terminal) -> String {
@@ -175,7 +191,7 @@ fn not_tried(title: &str, untried: &[UntriedVariant], terminal: &Terminal) -> St
 mod tests {
     use super::*;
     use crate::document::Kind;
-    use crate::document::bench::{Metric, SCHEMA, Tool};
+    use crate::document::bench::{SCHEMA, Tool};
     use crate::document::tune::TunedTogether;
 
     fn tuned(name: &str, ratio: f64, verdict: Verdict) -> TunedVariant {
@@ -187,6 +203,7 @@ mod tests {
             against: None,
             ratio: Some(Ratio { ratio, low: ratio - 0.01, high: ratio + 0.01, pairs: 20 }),
             median_ns: Some(ratio * 140e6),
+            total_ns: Some(ratio * 160e6),
             verdict,
             confirmed: true,
             behaviour: false,
@@ -207,9 +224,11 @@ mod tests {
             partial: false,
             warnings: Vec::new(),
             command: "node app.js".to_owned(),
-            by: Metric::Total,
+            by: Metric::FirstByte,
+            silent: false,
             cold: false,
             plain_ns: Some(140e6),
+            plain_total_ns: Some(160e6),
             executions: 312,
             seconds: 34.2,
             together: Some(TunedTogether {
@@ -217,6 +236,7 @@ mod tests {
                 command: "B=1 env -u A node app.js".to_owned(),
                 ratio: Ratio { ratio: 0.31, low: 0.3, high: 0.32, pairs: 20 },
                 median_ns: 43.4e6,
+                total_ns: Some(50e6),
             }),
             results: vec![helps, tuned("C", 1.2, Verdict::Slower), tuned("D", 0.999, Verdict::Faster)],
             untried: vec![UntriedVariant {
@@ -230,15 +250,25 @@ mod tests {
     fn what_helps_is_shown_with_its_command_and_the_rest_in_a_line() {
         let text = render(&document(), false, &Terminal { width: 200, ..Terminal::default() });
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1], "Total 140 ms. 3 ways were tried in 34 s, with 312 executions.");
-        assert_eq!(lines[2], "  0.350 × (0.340 to 0.360)   49.0 ms   env -u A node app.js");
+        assert_eq!(
+            lines[1],
+            "First byte after 140 ms, total 160 ms. 3 ways were tried in 34 s, with 312 executions."
+        );
+        assert_eq!(lines[2], "  0.350 × (0.340 to 0.360)   49.0 ms, total 56.0 ms   env -u A node app.js");
         assert!(
-            text.contains("together: 0.310 × (0.300 to 0.320)   43.4 ms   B=1 env -u A node app.js\n"),
+            text.contains(
+                "together: 0.310 × (0.300 to 0.320)   43.4 ms, total 50.0 ms   B=1 env -u A node app.js\n"
+            ),
             "{text}"
         );
         assert!(
             text.ends_with("no help: 2 (--all lists them)   not tried: 1 (E: it prints something else)\n"),
             "{text}"
+        );
+        let silent = TuneDocument { by: Metric::Total, silent: true, plain_total_ns: None, ..document() };
+        let text = render(&silent, false, &Terminal { width: 200, ..Terminal::default() });
+        assert!(
+            text.lines().nth(1).unwrap().starts_with("It writes nothing to stdout; total 140 ms. 3 ways ")
         );
         let all = render(&document(), true, &Terminal::default());
         assert!(all.contains("  C: slower, 1.200 ×") && all.contains("  D: too little, 0.999 ×"), "{all}");

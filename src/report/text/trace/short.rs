@@ -3,7 +3,7 @@
 use super::{cost_of_observing, first_byte, name_line, path, phase_bar, running_total, style};
 use crate::analysis::Summary;
 use crate::analysis::attribution::WorkKind;
-use crate::analysis::notes::TraceNotes;
+use crate::analysis::notes::{FindingText, TraceNotes};
 use crate::analysis::summary::CommonShare;
 use crate::document::named_span::NamedSpan;
 use crate::output::visible;
@@ -66,9 +66,11 @@ fn rest(
     let ending = ending(&notes.ending, left * 2 / 3, terminal);
     let left = left.saturating_sub(ending.lines().count());
     let all = notes.findings.iter().take(FINDINGS + extra(terminal) / 2);
-    let texts =
-        all.map(|finding| ListedText::new(visible(&finding.shown()), finding.mark.len() + 1, terminal));
-    let mut findings: Vec<ListedText> = texts.collect();
+    let text = |finding: &FindingText| {
+        let text = ListedText::new(visible(&finding.marked()), finding.mark.len() + 1, terminal);
+        text.ending_with(finding.attempt().map(|text| visible(&text)), terminal)
+    };
+    let mut findings: Vec<ListedText> = all.map(text).collect();
     // Of a program that failed, the reason comes first.
     let keep_fitting = |texts: &mut Vec<ListedText>, room: usize| {
         if !ending.is_empty() && texts.first().is_some_and(|text| text.least > room) {
@@ -187,7 +189,6 @@ fn what_is_more([notes, findings]: [usize; 2], [source, others]: [&str; 2], term
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::notes::FindingText;
     use crate::report::text::terminal::columns;
 
     fn sentences(what: &str, count: usize) -> Vec<String> {
@@ -208,8 +209,9 @@ mod tests {
         terminal: &Terminal,
     ) -> String {
         let numbered = sentences("finding", findings).into_iter().enumerate();
+        let tune = |n| (n % 2 == 0).then(|| "firstbyte tune --only direct ./shim".to_owned());
         let numbered =
-            numbered.map(|(n, text)| FindingText { mark: format!("{}.", n + 1), text, tune: None });
+            numbered.map(|(n, text)| FindingText { mark: format!("{}.", n + 1), text, tune: tune(n) });
         let notes = TraceNotes { findings: numbered.collect(), ending, ..TraceNotes::default() };
         rest(before, &sentences("warning", warnings), &notes, ["--full", "all"], terminal)
     }
@@ -230,6 +232,9 @@ mod tests {
                     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
                     let whole = words.matches("would help.").count();
                     assert!(whole >= shown, "no first sentence is cut: {text}");
+                    let commands = words.matches("Try it: firstbyte tune --only direct ./shim").count();
+                    let all = if what == "finding" { shown.div_ceil(2) } else { commands };
+                    assert_eq!(commands, all, "no command is cut: {text}");
                     let word = if what == "warning" { "note" } else { what };
                     let more = format!(" {} more {word}", count - shown);
                     assert!(shown == count || text.contains(&more), "{shown} of {count}: {text}");
@@ -247,7 +252,7 @@ mod tests {
             let text = below_failure(before, [2, 5], failed(), &terminal);
             assert!(text.contains("The program failed.\n") && text.contains("  stderr: last\n"), "{text}");
             assert!(before > 16 || text.contains("  stderr: first\n"), "{before}: {text}");
-            assert_eq!(text.contains("finding-0"), before < 16, "{before}: {text}");
+            assert_eq!(text.contains("finding-0"), before < 15, "{before}: {text}");
             assert!(before + text.lines().count() < terminal.height, "{before}: {text}");
         }
     }

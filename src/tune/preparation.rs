@@ -1,31 +1,35 @@
-//! What `tune` finds out before it measures: that the command may be run often, how it starts, and which ways do the same.
+//! What is found out before ways are measured: that the command may be run often, how it starts, and which ways do the same.
 
-use super::progress::TraceBars;
-use super::{CommandError, Exit};
-use crate::bench::RunPlan;
-use crate::cli::tune::Plan;
-use crate::document::bench::Warning;
+use super::catalogue::{self, Runtime};
+use super::error::TuneError;
+use super::plan::{Budget, NO_TIME, TunePlan, TuneProgress};
+use super::selection::selected;
+use super::version::Version;
+use super::{Candidate, Comparing, FolderState, Outcome, Start, Way, candidates};
+use crate::bench::{ExperimentError, RunPlan};
+use crate::document::bench::{Metric, Warning};
 use crate::document::tune::UntriedVariant;
-use crate::output::{say, visible, visible_path};
+use crate::output::{visible, visible_path};
 use crate::tracing::{TraceError, Tracing};
-use crate::tune::catalogue::{self, Runtime};
-use crate::tune::version::Version;
-use crate::tune::{Candidate, Comparing, FolderState, Outcome, Start, Untried, Way, candidates};
 use firstbyte_measure::launch::{Command, LaunchError, interrupt};
 use firstbyte_measure::own_folder::OwnFolder;
 use firstbyte_measure::tracer::ptrace::{self, LastExec};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A command that is ready to be tuned.
 pub(super) struct Prepared<'p> {
-    plan: &'p Plan,
+    plan: &'p TunePlan,
+    budget: Budget,
     pub(super) start: Start,
     /// One plain run.
     pub(super) plain: Outcome,
+    /// How long one run takes, with what prepares it.
+    pub(super) each: Duration,
+    /// The time that is to be shorter.
+    pub(super) by: Metric,
     pub(super) comparing: Comparing,
     pub(super) candidates: Vec<Candidate>,
     pub(super) untried: Vec<UntriedVariant>,
@@ -37,20 +41,30 @@ pub(super) struct Prepared<'p> {
 
 /// A run that takes longer is traced once, without a warm-up.
 const LONG: Duration = Duration::from_secs(1);
+/// A trace that is made quickly takes as long as so many runs.
+const TRACED: u32 = 8;
 
 impl<'p> Prepared<'p> {
     /// Runs the command twice, traces it, and chooses the ways.
-    pub(super) fn of(plan: &'p Plan, catalogue: &[Runtime]) -> Result<Prepared<'p>, CommandError> {
-        let start = Start::seen(&plan.words).map_err(CommandError::program)?;
-        let scratch = OwnFolder::temporary().map_err(CommandError::unable)?;
+    pub(super) fn of(
+        plan: &'p TunePlan,
+        catalogue: &[Runtime],
+        progress: &mut dyn TuneProgress,
+        budget: Budget,
+    ) -> Result<Prepared<'p>, TuneError> {
+        let start = Start::seen(&plan.words).map_err(ExperimentError::from)?;
+        let scratch = OwnFolder::temporary().map_err(|cause| TuneError::Unfit(cause.to_string()))?;
         check_kept(plan)?;
-        let ([mut first, second], changed) = twice(plan, &Way::plain(&start), scratch.path())?;
-        first.wall = first.wall.min(second.wall);
+        let began = Instant::now();
+        let ([first, second], changed) = twice(plan, &Way::plain(&start), scratch.path())?;
 
         let mut prepared = Prepared {
             plan,
+            budget,
             start,
+            by: time_to_shorten(plan, &first)?,
             plain: first,
+            each: began.elapsed() / 2,
             comparing: plan.comparing.clone(),
             candidates: Vec::new(),
             untried: Vec::new(),
@@ -58,8 +72,8 @@ impl<'p> Prepared<'p> {
             executions: 2,
             scratch,
         };
-        prepared.consent(&second, &changed)?;
-        prepared.observe()?;
+        prepared.consent(&second, &changed, progress)?;
+        prepared.observe(progress)?;
         prepared.start.versions = prepared.versions(catalogue);
         let (all, untried) = candidates(catalogue, &prepared.start);
         (prepared.candidates, prepared.untried) = selected(plan, all, untried)?;
@@ -67,7 +81,12 @@ impl<'p> Prepared<'p> {
     }
 
     /// Asks whether a command may be run often that changes files or prints something else each time.
-    fn consent(&mut self, second: &Outcome, changed: &[PathBuf]) -> Result<(), CommandError> {
+    fn consent(
+        &mut self,
+        second: &Outcome,
+        changed: &[PathBuf],
+        progress: &mut dyn TuneProgress,
+    ) -> Result<(), TuneError> {
         let difference = self.comparing.difference(&self.plain, second);
         let files = || changed.iter().take(5).map(|path| visible_path(path)).collect::<Vec<_>>().join(", ");
         let wrote =
@@ -85,35 +104,36 @@ impl<'p> Prepared<'p> {
             return Ok(());
         }
         let reasons = reasons.join("; ");
-        if asked(&reasons) {
+        if progress.agrees(&reasons) {
             return Ok(());
         }
-        Err(CommandError::unable(format!(
+        Err(TuneError::Unfit(format!(
             "the command may not be fit to be run hundreds of times: {reasons}\n\
              help: --yes runs it nevertheless, --accept REGEX ignores what differs in its output"
         )))
     }
 
-    /// Traces the command. Without a tracer, its words and its file have to do.
-    fn observe(&mut self) -> Result<(), CommandError> {
-        self.set_up()?;
-        let plan = self.plan.tracing(Duration::from_nanos(self.plain.wall.0) > LONG);
-        let command = Command::new(&self.plan.words).map_err(CommandError::program)?;
-        let mut bars = TraceBars;
-        let traced = Tracing::begin(&plan, &mut bars)
+    /// Traces the command. Without a tracer or the time for it, its words and its file have to do.
+    fn observe(&mut self, progress: &mut dyn TuneProgress) -> Result<(), TuneError> {
+        if self.each.saturating_mul(TRACED) > self.budget.left() {
+            self.not_traced(NO_TIME);
+            return Ok(());
+        }
+        set_up(self.plan)?;
+        let plan = self.plan.tracing(self.each > LONG);
+        let command = Command::new(&self.plan.words).map_err(ExperimentError::from)?;
+        let traced = Tracing::begin(&plan, progress)
             .and_then(|mut tracing| tracing.trace(&command, |_| Ok::<_, TraceError>(())));
         let analysis = match traced {
-            Ok(analysis) if analysis.observed.interrupted => return Err(interrupted()),
+            Ok(analysis) if analysis.observed.interrupted => return Err(TuneError::Interrupted),
             Ok(analysis) => analysis,
-            Err(error) if error.is_interruption() => return Err(interrupted()),
+            Err(error) if error.is_interruption() => return Err(TuneError::Interrupted),
             Err(error) => {
-                let cause = error.to_string().lines().next().unwrap_or_default().to_owned();
-                let message =
-                    format!("the command could not be traced, so its findings are not known: {cause}");
-                self.warnings.push(Warning::minor(message));
+                self.not_traced(error.to_string().lines().next().unwrap_or_default());
                 return Ok(());
             }
         };
+
         self.executions += analysis.executions();
         self.start = Start::observed(&self.plan.words, &analysis, None);
         if self.start.is_chain() {
@@ -122,18 +142,23 @@ impl<'p> Prepared<'p> {
         Ok(())
     }
 
+    fn not_traced(&mut self, cause: &str) {
+        let message = format!("the command could not be traced, so its findings are not known: {cause}");
+        self.warnings.push(Warning::minor(message));
+    }
+
     /// The end of a chain of execs, by one more run.
-    fn last_exec(&mut self) -> Result<Option<LastExec>, CommandError> {
-        self.set_up()?;
-        let command = Command::new(&self.plan.words).map_err(CommandError::program)?;
-        let mut tracee = self.plan.each_run.tracee(command)?;
+    fn last_exec(&mut self) -> Result<Option<LastExec>, TuneError> {
+        set_up(self.plan)?;
+        let command = Command::new(&self.plan.words).map_err(ExperimentError::from)?;
+        let mut tracee = self.plan.each_run.tracee(command).map_err(ExperimentError::from)?;
         if let Some(input) = &self.plan.each_run.input {
-            tracee.launcher.open_stdin(input)?;
+            tracee.launcher.open_stdin(input).map_err(ExperimentError::from)?;
         }
         self.executions += 1;
         match ptrace::files(&mut tracee.launcher, &tracee.options) {
             Ok((files, _)) => Ok(files.last_exec),
-            Err(LaunchError::Interrupted) => Err(interrupted()),
+            Err(LaunchError::Interrupted) => Err(TuneError::Interrupted),
             Err(_) => Ok(None),
         }
     }
@@ -154,8 +179,9 @@ impl<'p> Prepared<'p> {
         asked.filter_map(version).collect()
     }
 
-    fn set_up(&self) -> Result<(), CommandError> {
-        set_up(self.plan)
+    /// The command writes nothing to stdout, as far as its end can be seen.
+    pub(super) fn is_silent(&self) -> bool {
+        self.plan.each_run.until.is_none() && !self.plain.prints()
     }
 
     /// The folder in which each way has its own.
@@ -169,14 +195,14 @@ impl<'p> Prepared<'p> {
     }
 
     /// Prepares a candidate, and runs it. The inner error says why it is not tried.
-    pub(super) fn check(&mut self, candidate: &Candidate) -> Result<Result<(), String>, CommandError> {
+    pub(super) fn check(&mut self, candidate: &Candidate) -> Result<Result<(), String>, TuneError> {
         if let Err(cause) = self.make_folder(candidate) {
             return Ok(Err(format!("its folder cannot be made: {cause}")));
         }
         if let Some(first) = candidate.first_way(&self.start, self.folder()) {
-            let failure = self.run(&first)?.map_or_else(Some, |run| run.failure());
-            if let Some(reason) = failure {
-                return Ok(Err(format!("the run that prepares it fails: {reason}")));
+            let failure = self.run(&first)?.map(|run| run.failure());
+            if let Some(reason) = failure.unwrap_or_else(Some) {
+                return Ok(Err(format!("the run that prepares it: {reason}")));
             }
         }
         let way = candidate.way(&self.start, self.folder());
@@ -208,7 +234,7 @@ impl<'p> Prepared<'p> {
     }
 
     /// Whether a way does the same as the plain command. The inner error says what it does otherwise.
-    pub(super) fn same(&mut self, way: &Way) -> Result<Result<(), String>, CommandError> {
+    pub(super) fn same(&mut self, way: &Way) -> Result<Result<(), String>, TuneError> {
         let run = match self.run(way)? {
             Ok(run) => run,
             Err(reason) => return Ok(Err(reason)),
@@ -222,11 +248,18 @@ impl<'p> Prepared<'p> {
         Ok(difference.map_or(Ok(()), Err))
     }
 
-    fn run(&mut self, way: &Way) -> Result<Result<Outcome, String>, CommandError> {
+    fn run(&mut self, way: &Way) -> Result<Result<Outcome, String>, TuneError> {
+        let left = self.budget.left();
+        if left.is_zero() {
+            return Ok(Err(NO_TIME.to_owned()));
+        }
         self.executions += 1;
-        match run(self.plan, way, self.scratch.path()) {
-            Err(error) if error.exit == Exit::Interrupted => Err(error),
-            Err(error) => Ok(Err(error.to_string().lines().next().unwrap_or_default().to_owned())),
+        let each_run = &self.plan.each_run;
+        let bounded = RunPlan { timeout: each_run.timeout.min(left), ..each_run.clone() };
+        match run(self.plan, &bounded, way, self.scratch.path()) {
+            Err(error) if error.is_interruption() => Err(error),
+            Err(error) => Ok(Err(error.cause())),
+            Ok(_) if self.budget.left().is_zero() => Ok(Err(NO_TIME.to_owned())),
             Ok(run) => Ok(Ok(run)),
         }
     }
@@ -239,41 +272,12 @@ impl<'p> Prepared<'p> {
     }
 }
 
-/// The ways that the user wants.
-pub(super) fn selected(
-    plan: &Plan,
-    all: Vec<Candidate>,
-    untried: Vec<Untried>,
-) -> Result<(Vec<Candidate>, Vec<UntriedVariant>), CommandError> {
-    let is_known =
-        |name: &&String| all.iter().any(|it| it.is_named(name)) || untried.iter().any(|it| it.name == **name);
-    if let Some(unknown) = plan.only.iter().find(|name| !is_known(name)) {
-        let command = visible(&shell_words::join(&plan.words));
-        return Err(CommandError::usage(format!(
-            "no way named `{}` applies to this command\nhelp: firstbyte tune --list {command}",
-            visible(unknown)
-        )));
-    }
-    let named = |names: &[String], candidate: &Candidate| names.iter().any(|name| candidate.is_named(name));
-    let wanted = |candidate: &Candidate| {
-        (plan.only.is_empty() || named(&plan.only, candidate)) && !named(&plan.skip, candidate)
-    };
-    let bases: Vec<&str> = all.iter().filter(|it| wanted(it)).filter_map(Candidate::base).collect();
-    let is_base = |candidate: &Candidate| bases.contains(&candidate.name.as_str());
-    let kept: Vec<bool> = all.iter().map(|candidate| wanted(candidate) || is_base(candidate)).collect();
-    let all = all.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(candidate, _)| candidate).collect();
-    let is_wanted =
-        |name: &String| (plan.only.is_empty() || plan.only.contains(name)) && !plan.skip.contains(name);
-    let untried = untried.into_iter().filter(|it| is_wanted(&it.name));
-    Ok((all, untried.map(|Untried { name, reason }| UntriedVariant { name, reason }).collect()))
-}
-
 /// What is kept goes to a folder that nothing else uses.
-fn check_kept(plan: &Plan) -> Result<(), CommandError> {
+fn check_kept(plan: &TunePlan) -> Result<(), TuneError> {
     let Some(folder) = &plan.keep else { return Ok(()) };
     let refused = |cause: String| {
         let name = visible_path(folder);
-        CommandError::usage(format!(
+        TuneError::Request(format!(
             "`{name}` cannot keep what the ways write: {cause}\nhelp: name a new folder"
         ))
     };
@@ -282,10 +286,10 @@ fn check_kept(plan: &Plan) -> Result<(), CommandError> {
     if entries.next().is_some() { Err(refused("it is not empty".to_owned())) } else { Ok(()) }
 }
 
-fn set_up(plan: &Plan) -> Result<(), CommandError> {
+fn set_up(plan: &TunePlan) -> Result<(), TuneError> {
     let Some(hook) = &plan.prepare else { return Ok(()) };
     hook.run().map_err(|outcome| {
-        CommandError::program(format!(
+        TuneError::Command(format!(
             "the command `{}` of --prepare {outcome}\nhelp: try it: sh -c {}",
             hook.command,
             shell_words::quote(&hook.command)
@@ -294,42 +298,43 @@ fn set_up(plan: &Plan) -> Result<(), CommandError> {
 }
 
 /// Two plain runs, and the files of the working directory that they change.
-fn twice(plan: &Plan, way: &Way, scratch: &Path) -> Result<([Outcome; 2], Vec<PathBuf>), CommandError> {
-    let here = std::env::current_dir().map_err(CommandError::unable)?;
+fn twice(plan: &TunePlan, way: &Way, scratch: &Path) -> Result<([Outcome; 2], Vec<PathBuf>), TuneError> {
+    let here = std::env::current_dir().map_err(|cause| {
+        TuneError::Unfit(format!("cannot name the working directory: {cause}\nhelp: cd to another one"))
+    })?;
     let before = FolderState::now(&here);
-    let first = run(plan, way, scratch)?;
+    let first = run(plan, &plan.each_run, way, scratch)?;
     if let Some(flaw) = first.flaw() {
         let name = visible(&shell_words::join(&plan.words));
-        return Err(CommandError::program(format!(
+        return Err(TuneError::Command(format!(
             "the plain command `{name}` does not count: {flaw}\nhelp: run it by hand, or accept its end with --ignore-failure"
         )));
     }
-    let second = run(plan, way, scratch)?;
+    let second = run(plan, &plan.each_run, way, scratch)?;
     Ok(([first, second], before.changed(&FolderState::now(&here))))
 }
 
 /// One untraced run.
-fn run(plan: &Plan, way: &Way, scratch: &Path) -> Result<Outcome, CommandError> {
+fn run(plan: &TunePlan, each_run: &RunPlan, way: &Way, scratch: &Path) -> Result<Outcome, TuneError> {
     set_up(plan)?;
     if interrupt::interrupted().is_some() {
-        return Err(interrupted());
+        return Err(TuneError::Interrupted);
     }
-    let command = way.command().map_err(CommandError::program)?;
-    Ok(Outcome::of(command, &plan.each_run, scratch)?)
+    let command = way.command().map_err(ExperimentError::from)?;
+    Ok(Outcome::of(command, each_run, scratch)?)
 }
 
-fn interrupted() -> CommandError {
-    CommandError::interrupted("interrupted before anything was proven")
-}
-
-/// Asks on a terminal. Elsewhere the answer is no.
-fn asked(reasons: &str) -> bool {
-    let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if !is_terminal {
-        return false;
+/// The first byte, where there is one and nothing else is asked for. A run that ends at a moment is measured until then.
+fn time_to_shorten(plan: &TunePlan, run: &Outcome) -> Result<Metric, TuneError> {
+    let is_whole = plan.each_run.until.is_none();
+    match plan.by {
+        Some(Metric::FirstByte) if is_whole && !run.prints() => {
+            let command = visible(&shell_words::join(&plan.words));
+            let message = format!("`{command}` prints nothing to stdout, so it has no first byte");
+            Err(TuneError::Request(message + "\nhelp: --for total"))
+        }
+        Some(by) => Ok(by),
+        None if is_whole && !plan.cold && run.prints() => Ok(Metric::FirstByte),
+        None => Ok(Metric::Total),
     }
-    say(format_args!("This command may not be fit to be run hundreds of times: {reasons}. Go on? [y/N]"));
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }

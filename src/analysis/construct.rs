@@ -135,7 +135,8 @@ fn counts(
 ) -> Counts {
     let mut counts = Counts {
         processes: processes.len() as u64,
-        threads: threads.len() as u64,
+        // threads of the kernel, such as workers of io_uring, are nobody's creation
+        threads: processes.iter().map(|process| u64::from(process.threads)).sum(),
         execs: processes.iter().map(|process| process.execs.len() as u64).sum(),
         bytes_read,
         max_rss: recording.usage.max_rss.map_or(0, |bytes| bytes.0),

@@ -332,6 +332,23 @@ fn a_program_that_dies_or_stops_is_reported_in_plain_words() {
     }
 }
 
+#[test]
+fn ignored_failures_by_a_signal_are_counted_with_its_name_and_help() {
+    let every_second = "sh -c 'if test -e dies; then rm dies; kill -SEGV $$; fi; touch dies'";
+    for (command, said) in [
+        ("sh -c 'kill -SEGV $$'", "every run failed (killed by SIGSEGV)"),
+        (every_second, "2 of 4 runs failed (killed by SIGSEGV)"),
+    ] {
+        let here = folder();
+        let words = ["bench", "-i", "-r", "4", "-w", "0", "--no-overhead", "--no-counts", command];
+        let ran = firstbyte(here.path(), &words);
+        assert_eq!(ran.status.code(), Some(0));
+        let text = String::from_utf8_lossy(&ran.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&format!("{command} (warm): {said} help: see how")), "{text}");
+        assert!(text.contains(&format!("ends: firstbyte trace -i -- {command}")), "{text}");
+    }
+}
+
 /// A real program whose interpreter is replaced by one that does not exist.
 fn without_interpreter() -> Option<Vec<u8>> {
     let mut bytes = fs::read("/bin/true").ok()?;

@@ -205,7 +205,7 @@ int main(void)
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, KILL),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { 4, code };
@@ -218,14 +218,42 @@ int main(void)
 #[test]
 fn a_call_in_which_seccomp_kills_never_returns() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(folder.path(), KILLED_IN_A_CALL, &[]) else {
+    for how in ["PROCESS", "THREAD"] {
+        let Some(program) =
+            compiled(folder.path(), KILLED_IN_A_CALL, &[&format!("-DKILL=SECCOMP_RET_KILL_{how}")])
+        else {
+            return skipped("no C compiler");
+        };
+        for backend in ["bpf", "ptrace"] {
+            let words = ["--backend", backend, "-i", "-r", "1", "--", program.to_str().unwrap()];
+            let Some(result) = result(&words) else { return };
+            let calls = spans(&result, |span| span["kind"] == "syscall");
+            let last = calls.last().unwrap();
+            assert_eq!(last["name"], "getppid", "{backend}: {how}");
+            assert!(last["detail"].as_str().unwrap().ends_with(" = ?"), "{last}");
+            let deaths = spans(&result, |span| span["detail"] == "death by SIGSYS");
+            assert_eq!(deaths.len(), 1, "{backend}: {how}");
+            assert!(last["start_ns"].as_u64() < deaths[0]["start_ns"].as_u64(), "{backend}: {how}");
+        }
+    }
+}
+
+/// The kernel tells only the end of such a call.
+#[test]
+fn a_call_that_seccomp_refuses_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = ["-DKILL=SECCOMP_RET_ERRNO|38"];
+    let Some(program) = compiled(folder.path(), KILLED_IN_A_CALL, &refused) else {
         return skipped("no C compiler");
     };
-    let words = ["--backend", "ptrace", "-i", "-r", "1", "--", program.to_str().unwrap()];
-    let Some(result) = result(&words) else { return skipped("the ptrace backend does not work here") };
-    let calls = spans(&result, |span| span["kind"] == "syscall");
-    let last = calls.last().unwrap();
-    assert!(last["detail"].as_str().unwrap().ends_with(" = ?"), "{last}");
-    assert_eq!(last["name"], "getppid");
-    assert!(spans(&result, |span| span["detail"] == "death by SIGSYS").len() == 1);
+    let calls = ["bpf", "ptrace"].map(|backend| {
+        let words = ["--backend", backend, "-i", "-r", "1", "--", program.to_str().unwrap()];
+        let result = result(&words)?;
+        let refused = spans(&result, |span| span["name"] == "getppid");
+        let refused: Vec<Value> = refused.iter().map(|span| span["detail"].clone()).collect();
+        Some((spans(&result, |span| span["kind"] == "syscall").len(), refused))
+    });
+    let [Some(bpf), Some(ptrace)] = calls else { return };
+    assert_eq!(bpf, ptrace);
+    assert_eq!(bpf.1, ["getppid() = -1 ENOSYS"]);
 }

@@ -1,6 +1,7 @@
 //! Behaviour that programs hide from a tracer, that no tracer can see, or that a tracer changes. It is reported, never
 //! guessed.
 
+use crate::bench::firstbyte;
 use crate::cold::{folder, measured};
 use crate::support::{as_nobody, copy_executable, of_nobody, skipped, write_executable};
 use crate::tracees::{built, last_output, launcher, options};
@@ -8,7 +9,7 @@ use firstbyte_measure::launch::{ExitStatus, OutputKind};
 use firstbyte_measure::timeline::{Timeline, TimelineError};
 use firstbyte_measure::tracer::ptrace::{PtraceFull, PtracePhases, count};
 use firstbyte_measure::tracer::{EventKind, Tracer};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -218,6 +219,42 @@ fn a_backend_that_does_not_see_all_writes_claims_no_first_byte() {
             let answer = Timeline::of(&recording).map(|timeline| timeline.first_byte);
             assert_eq!(answer, Err(TimelineError::Ring), "{output:?}");
         }
+    }
+}
+
+/// The kernel creates these threads without an event, as it does those of vhost (`PF_USER_WORKER`), and they end with one.
+#[test]
+fn workers_of_the_kernel_are_no_threads_of_the_program_and_do_not_end_it() {
+    let Some(program) = built("uring.c") else { return };
+    let folder = folder();
+    let (counted, status) = bench(folder.path(), &[&format!("{} polled", program.display())]);
+    if status != Some(0) || counted["tool"]["backend"] != "bpf" {
+        return skipped("io_uring or bpf does not work here");
+    }
+    let run = |words: &[&str]| {
+        let all = [words, &["--", program.to_str().unwrap(), "polled"]].concat();
+        firstbyte(folder.path(), &all)
+    };
+    let traced: Value =
+        serde_json::from_slice(&run(&["trace", "-r", "1", "--export-json", "-"]).stdout).unwrap();
+    for counts in [&counted["results"][0]["counts"], &traced["results"][0]["counts"]] {
+        assert_eq!(
+            (&counts["processes"], &counts["threads"], &counts["writes"]),
+            (&json!(1), &json!(1), &json!(1))
+        );
+    }
+    assert_eq!(traced["results"][0]["exit_codes"], json!([0]));
+    assert!(!traced["results"][0]["run_phases"]["write"].is_null());
+
+    for backend in ["bpf", "ptrace"] {
+        let watched = run(&["watch", "--backend", backend, "--json"]);
+        let text = String::from_utf8(watched.stdout).unwrap();
+        let document = text.strip_prefix("hello world\n").unwrap_or(&text);
+        let document: Value = serde_json::from_str(document).unwrap();
+        let totals = &document["totals"];
+        let counts =
+            ["programs", "execs", "processes", "running", "failed"].map(|name| totals[name].as_u64());
+        assert_eq!(counts, [1, 1, 1, 0, 0].map(Some), "{backend}: {totals}");
     }
 }
 

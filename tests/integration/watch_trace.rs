@@ -3,9 +3,11 @@
 use crate::support::{as_nobody, copy_executable, of_nobody, skipped, write_executable};
 use crate::tracees::{CASES, built, faults_of};
 use firstbyte_measure::launch::OutputKind;
+use firstbyte_measure::tracer::EventKind;
 use firstbyte_measure::tracer::starts::{Look, StartTracer, StartsPlan, TracedStart};
 use firstbyte_measure::tracer::watch::Scope;
 use firstbyte_measure::tracer::watcher::attach_starts;
+use firstbyte_measure::units::Nanos;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -308,6 +310,33 @@ fn a_failing_exec_by_another_thread_takes_no_start_away() {
     };
     let (document, _) = folder.traced(&["--trace", &path], &[&tracee, "exec-beside-failing", &path]);
     assert_eq!((starts(&document), numbers(&document)), (1, vec![1]));
+}
+
+/// While the execs fail, more threads than the kernel side has slots for make calls. The run of the last exec knows nothing of
+/// these calls.
+#[test]
+fn calls_of_threads_during_failing_execs_are_no_part_of_the_start() {
+    let Some(folder) = Folder::new() else { return };
+    let (Some(tree), Some(path)) = (folder.copy("watched.c", "tree"), folder.copy("watched.c", "wanted"))
+    else {
+        return;
+    };
+    let Some(mut tracer) = attach(&path) else { return };
+    tracer.follow(Scope::default());
+    let mut run = Command::new(&tree);
+    run.args(["exec-after-failing", &path, "late", "1"]).stdout(Stdio::null());
+    assert_eq!(run.status().unwrap().code(), Some(0));
+    let start = look_until_ended(&mut *tracer);
+    assert_eq!((start.number, start.recording.lost), (1, 0));
+
+    // the last exec that fails returns 20 ms before
+    let then = Nanos(start.recording.events[0].at.0 - 10_000_000);
+    let early = start.recording.events.iter().filter(|event| match &event.kind {
+        EventKind::Call(call) => call.entered < then,
+        EventKind::OffCpu(off) => (Nanos(1)..then).contains(&off.left),
+        _ => false,
+    });
+    assert_eq!(early.count(), 0);
 }
 
 /// A parent that ignores SIGCHLD is not told of the end.

@@ -45,6 +45,13 @@ static void *fail_to_execute(void *unused)
 	return unused;
 }
 
+static void *sleep_often(void *unused)
+{
+	for (;;)
+		usleep(50);
+	return unused;
+}
+
 static void *exit_later(void *status)
 {
 	pause_ms(20);
@@ -171,6 +178,20 @@ int main(int argc, char **argv)
 		pthread_create(&thread[0], 0, fail_to_execute, 0);
 		usleep(10000);
 		execve(argv[2], many, environ);
+	}
+	if (!strcmp(how, "exec-after-failing")) {
+		/* three megabytes of arguments are too many, which the kernel finds out when it has copied most of them */
+		static char argument[1001], *many[3001];
+		memset(argument, 'x', sizeof(argument) - 1);
+		for (int i = 0; i < 3000; i++)
+			many[i] = argument;
+		for (int i = 0; i < 50; i++)
+			pthread_create(&thread[0], 0, sleep_often, 0);
+		for (int i = 0; i < 10; i++)
+			execve(argv[2], many, environ);
+		pause_ms(20);
+		rest = argv + 2;
+		execv(rest[0], rest);
 	}
 	if (!strcmp(how, "leader-exits")) {
 		pthread_create(&thread[0], 0, exit_later, (void *)number);

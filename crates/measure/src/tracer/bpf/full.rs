@@ -6,6 +6,7 @@ use super::family::Family;
 use super::full_records::{LongPaths, add, records};
 use super::full_session::{FullSession, LOG_BYTES, Shared, Tables, ThreadSlot};
 use super::ids::Ids;
+use super::killed_calls::correct_killed_calls;
 use super::meaning_table;
 use super::namespace::Namespace;
 use super::phases::former_name;
@@ -368,6 +369,7 @@ impl BpfFull {
             lost += 1;
         }
         events.sort_by_key(|event| event.at);
+        correct_killed_calls(&mut events);
         Observed { events, ids, lost }
     }
 }

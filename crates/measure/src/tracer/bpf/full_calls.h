@@ -270,6 +270,21 @@ INLINE void emit_paths_call(struct full_session *s, u64 now, u64 pid_tid, u32 ca
 		emit_rest(s, now, pid_tid, 1, second);
 }
 
+/*
+ * Whether seccomp has answered this call, with an error or a signal: then `sys_enter` was not called, and all that is seen of
+ * the call is its end. A new thread returns 0 from a call that it did not make.
+ */
+INLINE int was_refused(struct thread_slot *slot, struct raw_tracepoint *ctx, u64 seen)
+{
+	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
+	if (!ctx->args[1])
+		return 0;
+	u32 compat = task_in_compat_call(current_task()) ? CALL_COMPAT : 0;
+	slot->call = ((u32)saved_number(regs) & CALL_NUMBER) | compat;
+	slot->entered = seen;
+	return 1;
+}
+
 TWICE("tp_btf/sys_exit", sys_exit)
 {
 	u64 pid_tid;
@@ -278,8 +293,13 @@ TWICE("tp_btf/sys_exit", sys_exit)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	struct thread_slot *slot = slot_of(s, (u32)pid_tid, 0);
-	if (!slot || !slot->entered)
+	if (!slot)
 		return 0;
+	if (unlikely(!slot->entered)) {
+		if (!was_refused(slot, ctx, now))
+			return 0;
+		now = bpf_ktime_get_ns();
+	}
 	u64 entered = slot->entered;
 	u32 call = slot->call;
 	s64 result = (s64)ctx->args[1];

@@ -92,7 +92,7 @@ INLINE void emit(struct full_session *s, u64 at, u64 pid_tid, u32 kind, u32 code
 	WRITE_RECORD(s, struct record, fill_head(r, at, pid_tid, kind, code, value));
 }
 
-/* The slot of a thread. If it has none and `make` is set, one is made. */
+/* The slot of a thread. If it has none and `make` is set, one is made. A free one contains what another thread has left. */
 INLINE struct thread_slot *slot_of(struct full_session *s, u32 tid, int make)
 {
 #ifndef BEFORE_5_12
@@ -102,16 +102,22 @@ INLINE struct thread_slot *slot_of(struct full_session *s, u32 tid, int make)
 #endif
 	if (s->run.overflown > 0) {
 		struct thread_slot *other = bpf_map_lookup_elem(&OVERFLOW, &tid);
-		if (other)
+		if (other && likely(other->turn == s->starts.turn))
 			return other;
 	}
 	if (!make)
 		return 0;
 #ifndef BEFORE_5_12
-	if (__sync_val_compare_and_swap(&slot->tid, 0, tid) == 0)
+	if (__sync_val_compare_and_swap(&slot->tid, 0, tid) == 0) {
+		slot->entered = 0;
+		slot->fault_entered = 0;
+		slot->left = 0;
+		slot->woken = 0;
+		slot->waker = 0;
 		return slot;
+	}
 #endif
-	struct thread_slot fresh = { .tid = tid };
+	struct thread_slot fresh = { .tid = tid, .turn = s->starts.turn };
 	if (bpf_map_update_elem(&OVERFLOW, &tid, &fresh, 0)) {
 		count_lost(&s->run);
 		return 0;
@@ -131,12 +137,6 @@ INLINE void free_slot(struct full_session *s, u32 tid)
 {
 	struct thread_slot *slot = &s->slots[tid % SLOTS];
 	if (likely(slot->tid == tid)) {
-		slot->call = 0;
-		slot->entered = 0;
-		slot->fault_entered = 0;
-		slot->left = 0;
-		slot->woken = 0;
-		slot->waker = 0;
 		slot->tid = 0;
 	} else if (s->run.overflown > 0 && bpf_map_delete_elem(&OVERFLOW, &tid) == 0) {
 		ADD(&s->run.overflown, -1);

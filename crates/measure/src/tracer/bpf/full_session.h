@@ -171,6 +171,8 @@ struct thread_slot {
 	u64 waker; /* process and thread id of the task that was running then */
 	u32 fault_error;
 	u32 left_state;
+	u32 turn; /* in the map OVERFLOW: `starts.turn`; entries of an earlier turn do not count */
+	u32 padding;
 };
 #define CALL_OUTPUT 0x20000000u
 #define CALL_NUMBER 0x1fffffffu
@@ -195,7 +197,8 @@ struct starts {
 	u32 length;
 	/* the thread whose exec the run begins with: another thread of its process may execute something else meanwhile */
 	u32 thread;
-	u32 padding;
+	/* how many processes became the run, also those that were given back */
+	u32 turn;
 	struct scope scope;
 	char program[PATH_ROOM];
 };

@@ -38,14 +38,14 @@ pub(super) struct Starts {
     pub(super) by_path: u32,
     pub(super) length: u32,
     pub(super) thread: u32,
-    pub(super) padding: u32,
+    pub(super) turn: u32,
     pub(super) scope: ScopeFields,
 }
 
 /// `struct thread_slot`.
 pub(super) type ThreadSlot = [u64; THREAD_WORDS];
 
-const THREAD_WORDS: usize = 9;
+const THREAD_WORDS: usize = 10;
 
 /// `struct full_session`, whole.
 #[repr(C)]
@@ -232,7 +232,7 @@ mod tests {
             ("by_path", offset_of!(Starts, by_path)),
             ("length", offset_of!(Starts, length)),
             ("thread", offset_of!(Starts, thread)),
-            ("padding", offset_of!(Starts, padding)),
+            ("turn", offset_of!(Starts, turn)),
             ("scope", offset_of!(Starts, scope)),
             ("program", size_of::<Starts>()),
         ];

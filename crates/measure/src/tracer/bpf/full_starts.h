@@ -139,7 +139,10 @@ INLINE int start_begins(struct full_session *s, struct raw_tracepoint *ctx)
 	if (__sync_val_compare_and_swap(&s->run.root, 0, pid))
 		return 0;
 	s->starts.thread = (u32)bpf_get_current_pid_tgid();
-	/* a run that was given back has left the slots of threads that were in a call */
+	/* a run that was given back has left the slots of threads that were in a call, and the number of its lost events */
+	s->starts.turn++;
+	s->run.lost = 0;
+	s->run.hidden = 0;
 #pragma clang loop unroll(full)
 	for (u32 i = 0; i < SLOTS; i++)
 		s->slots[i].tid = 0;

@@ -282,7 +282,7 @@ struct io_kiocb {
 #if defined(__TARGET_ARCH_x86)
 
 struct pt_regs {
-	unsigned long bx, cx, dx, si, di, bp, r8, r9, r10, ip, sp;
+	unsigned long bx, cx, dx, si, di, bp, r8, r9, r10, orig_ax, ip, sp;
 } KERNEL_STRUCT;
 
 #define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h: the task is in an `int 0x80` or 32-bit call */
@@ -296,6 +296,7 @@ struct pt_regs {
 #define kept_argument_address argument_address
 
 #define saved_ip(regs) (regs)->ip
+#define saved_number(regs) (regs)->orig_ax
 
 /* arch/x86/include/uapi/asm/stat.h */
 #define STAT_MODE 24
@@ -333,6 +334,7 @@ struct pt_regs {
 	u64 regs[31];
 	u64 sp, pc;
 	u64 orig_x0;
+	s32 syscallno;
 } KERNEL_STRUCT;
 
 #define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
@@ -341,6 +343,7 @@ struct pt_regs {
 #define kept_argument_address(regs_, n, compat) ((n) == 0 ? &(regs_)->orig_x0 : &(regs_)->regs[n])
 
 #define saved_ip(regs) (regs)->pc
+#define saved_number(regs) (regs)->syscallno
 
 /* include/uapi/asm-generic/stat.h */
 #define STAT_MODE 16

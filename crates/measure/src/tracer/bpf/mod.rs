@@ -26,6 +26,7 @@ mod full_session;
 pub mod fuzzed;
 mod ids;
 mod kernel_types;
+mod killed_calls;
 mod meaning_table;
 mod namespace;
 mod owner;

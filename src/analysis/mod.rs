@@ -45,6 +45,7 @@ mod reading;
 pub mod recorded;
 pub mod runs;
 mod searches;
+mod source_lines;
 pub mod step;
 mod step_times;
 mod structures;

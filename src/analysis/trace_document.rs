@@ -3,7 +3,8 @@
 use super::attribution::{kind, shares_of};
 use super::findings::Finding;
 use super::notes::TraceNotes;
-use super::profile::{Frame, Function, Import, Imported, Node, SourceLine};
+use super::profile::{Divided, Frame, Function, Import, Imported, Node, SourceLine};
+use super::source_lines::source_lines;
 use super::summary::Spread;
 use super::trace_analysis::TraceAnalysis;
 use super::{Account, PathPiece, ProcessAccount, Step, Summary, What, processor_time};
@@ -157,7 +158,9 @@ fn traced(summary: &Summary, invocation: &Invocation) -> TraceProgram {
         attribution: attribution(account),
         critical_path: critical_path(account),
         user_functions: user_functions(summary),
-        user_calls: user_calls(summary),
+        user_calls: calls(summary, |divided| &divided.nodes),
+        all_calls: calls(summary, |divided| &divided.all_nodes),
+        source_lines: source_lines(summary),
         imports: imports(summary),
         sampling: sampling(summary),
         spans: spans(account),
@@ -242,7 +245,7 @@ fn user_functions(summary: &Summary) -> Vec<TraceFunction> {
     summary.user_code.iter().flat_map(|code| &code.divided.functions).map(function).collect()
 }
 
-fn user_calls(summary: &Summary) -> Vec<TraceCall> {
+fn calls(summary: &Summary, tree: impl Fn(&Divided) -> &Vec<Node>) -> Vec<TraceCall> {
     let call = |node: &Node| TraceCall {
         caller: node.caller,
         module: node.frame.file().to_owned(),
@@ -250,7 +253,7 @@ fn user_calls(summary: &Summary) -> Vec<TraceCall> {
         ns: node.time,
         source: source(&node.frame),
     };
-    summary.user_code.iter().flat_map(|code| &code.divided.nodes).map(call).collect()
+    summary.user_code.iter().flat_map(|code| tree(&code.divided)).map(call).collect()
 }
 
 fn imports(summary: &Summary) -> Vec<TraceImport> {

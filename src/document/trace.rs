@@ -128,6 +128,12 @@ pub struct TraceProgram {
     /// a whole file or package has no function and no line.
     #[serde(default)]
     pub user_calls: Vec<TraceCall>,
+    /// The same tree with the functions of interpreters that only execute the program; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub all_calls: Vec<TraceCall>,
+    /// The texts of the lines that `user_functions` and `user_calls` name, by file and line, as far as the files could be read.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub source_lines: BTreeMap<String, BTreeMap<u32, String>>,
     /// What each statement that imports modules brought, the longest time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imports: Vec<TraceImport>,

@@ -476,6 +476,49 @@ fn arrow_keys_move_through_the_flame_graph() {
 }
 
 #[test]
+fn a_flame_graph_of_a_language_has_its_lines_its_callers_and_a_switch_for_the_interpreter() {
+    let python = |caller: u64, name: &str, line: u64, ns: u64| {
+        serde_json::json!({"caller": caller, "module": "app.py", "function": name, "ns": ns, "language": "Python",
+            "file": "/app.py", "line": line})
+    };
+    let native = |caller: Option<u64>, name: &str| serde_json::json!({"caller": caller, "module": "python3", "function": name, "ns": 1000});
+    let mut document = documents::trace("one", 6);
+    let result = &mut document["results"][0];
+    result["user_calls"] = serde_json::json!([
+        native(None, "python3"),
+        python(0, "<module>", 1, 1000),
+        python(1, "work", 3, 900)
+    ]);
+    result["all_calls"] = serde_json::json!([
+        native(None, "python3"),
+        native(Some(0), "Py_RunMain"),
+        python(1, "<module>", 1, 1000),
+        python(2, "work", 3, 900)
+    ]);
+    result["source_lines"] = serde_json::json!({"/app.py": {"3": "def work(times):"}});
+    let Some(opened) = open(&[("one.json", document)]) else { return };
+
+    let text =
+        |selector: &str| opened.value(&format!("document.querySelector('#summary {selector}').textContent"));
+    assert_eq!(text(".calls .legend"), "Pythonnative code");
+    let work =
+        "[...document.querySelectorAll('#summary .icicle button')].find((it) => it.textContent === 'work')";
+    let title = "work (app.py:3), 900 ns\ndef work(times):";
+    assert_eq!(opened.value(&format!("{work}.title")), title);
+    opened.run(&format!("{work}.click()"));
+    let said = "work: 900 ns, 90.0 %; called by <module> (app.py:1) 900 ns";
+    opened.becomes(|| text(".calls [role=status]"), &serde_json::json!(said));
+
+    let names =
+        "[...document.querySelectorAll('#summary .icicle button')].map((it) => it.textContent).join(' ')";
+    opened.run("document.querySelector('#summary .calls input[type=checkbox]').click()");
+    opened.becomes(|| opened.value(names), &serde_json::json!("python3 Py_RunMain <module> work"));
+    opened.run("document.querySelector('#summary .calls input[type=checkbox]').click()");
+    opened.becomes(|| opened.value(names), &serde_json::json!("python3 <module> work"));
+    opened.assert_no_complaints();
+}
+
+#[test]
 fn processes_that_follow_each_other_share_a_row_of_the_timeline() {
     let mut document = documents::trace("one", 6);
     let span = |pid: u64, start: u64| serde_json::json!({"pid": pid, "tid": pid, "kind": "user", "name": "x", "start_ns": start, "duration_ns": 900});

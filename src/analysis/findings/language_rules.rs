@@ -51,8 +51,7 @@ fn own(nodes: &[Node], root: usize) -> BTreeMap<&Frame, Own<'_>> {
         let stack: Vec<usize> = std::iter::successors(Some(index), |inner| nodes[*inner].caller).collect();
         let frames: Vec<&Frame> = stack.iter().map(|index| &nodes[*index].frame).collect();
         let Some(at) = frames.iter().position(|frame| is_own(frame)) else { continue };
-        // what `site` executes before the program is no code of the program
-        if stack.last() != Some(&root) || frames[at..].iter().any(|frame| is_site(frame)) {
+        if stack.last() != Some(&root) || frames.iter().any(|frame| precedes_program(frame)) {
             continue;
         }
 
@@ -74,8 +73,8 @@ fn is_own(frame: &Frame) -> bool {
     frame.source.is_some() && !is_library(frame)
 }
 
-fn is_site(frame: &Frame) -> bool {
-    frame.source.as_ref().is_some_and(SourceLine::is_site)
+fn precedes_program(frame: &Frame) -> bool {
+    frame.source.as_ref().is_some_and(SourceLine::precedes_program)
 }
 
 /// How a library function is called that a user's function calls.

@@ -4,6 +4,7 @@ use super::{Load, decimal, shells};
 use crate::analysis::Account;
 use crate::analysis::binaries::FileBinaries;
 use crate::analysis::runs::AskedRuntime;
+use crate::analysis::user_code::is_loader;
 use firstbyte_measure::sampler::has_readable_frames;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
@@ -44,7 +45,12 @@ pub(in crate::analysis) fn runtimes(account: &Account, binaries: &FileBinaries) 
 /// Whether an interpreter executes a program in it whose frames can be read.
 pub(in crate::analysis) fn executes_readable(account: &Account) -> bool {
     let mut execs = account.processes.iter().flat_map(|process| &process.execs);
-    execs.any(|exec| has_readable_frames(exec.executed.rsplit('/').next().unwrap_or_default()))
+    let is_readable = |path: &str| has_readable_frames(path.rsplit('/').next().unwrap_or_default());
+    execs.any(|exec| {
+        // the dynamic loader may be started with a program
+        is_readable(&exec.executed)
+            || is_loader(&exec.executed) && exec.argv.iter().skip(1).any(|word| is_readable(word))
+    })
 }
 
 fn runtime(path: &str, binaries: &FileBinaries) -> Option<AskedRuntime> {

@@ -84,6 +84,8 @@ pub struct Divided {
     pub modules: Vec<ModuleTime>,
     /// Every caller before what it called.
     pub nodes: Vec<Node>,
+    /// The same with the functions of interpreters that only execute the program. Empty: there are none.
+    pub all_nodes: Vec<Node>,
     /// What the nodes and the program's own code are divided by.
     pub by: By,
     /// The program's own code, each part with the libraries that it calls: the longest time first.
@@ -165,7 +167,12 @@ impl Divided {
             samples: sampled.iter().map(|part| part.all.samples).sum(),
             functions,
             modules,
-            nodes: nodes(&sampled, profile, by, total * NOTEWORTHY),
+            nodes: nodes(&sampled, total * NOTEWORTHY, |stack| by.parts(stack.shown(), profile)),
+            all_nodes: if weighed.iter().any(|(stack, _)| stack.calls.iter().any(|call| call.executes)) {
+                nodes(&sampled, total * NOTEWORTHY, |stack| by.parts(stack.calls.iter(), profile))
+            } else {
+                Vec::new()
+            },
             by,
             charged: charged(&weighed, profile, by),
             imports: imports(&weighed, profile),
@@ -247,10 +254,10 @@ fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap
         let mut in_module = BTreeMap::<&Arc<str>, Weighed>::new();
         for (stack, weighed) in &part.stacks {
             // a function that calls itself is in a stack more than once
-            for frame in stack.calls.iter().map(|call| call.frame).collect::<BTreeSet<_>>() {
+            for frame in stack.shown().map(|call| call.frame).collect::<BTreeSet<_>>() {
                 in_total.entry(frame).or_default().add(*weighed);
             }
-            if let Some(innermost) = stack.calls.first() {
+            if let Some(innermost) = stack.shown().next() {
                 in_own.entry(innermost.frame).or_default().add(*weighed);
                 in_module.entry(&profile.frames[innermost.frame].module).or_default().add(*weighed);
             }
@@ -277,7 +284,7 @@ fn lines(parts: &[Part<'_>], profile: &Profile) -> HashMap<usize, BTreeMap<u32, 
     for part in parts {
         for (stack, time) in part.times() {
             let is_language = |call: &&Call| profile.frames[call.frame].source.is_some();
-            if let Some(Call { frame, line: Some(line) }) = stack.calls.iter().find(is_language) {
+            if let Some(Call { frame, line: Some(line), .. }) = stack.calls.iter().find(is_language) {
                 *lines.entry(*frame).or_default().entry(*line).or_default() += time;
             }
         }
@@ -300,7 +307,8 @@ struct Growing {
     called: BTreeMap<Frame, Growing>,
 }
 
-fn nodes(parts: &[Part<'_>], profile: &Profile, by: By, least: f64) -> Vec<Node> {
+/// `frames`: those of a stack, the innermost one first.
+fn nodes(parts: &[Part<'_>], least: f64, frames: impl Fn(&Stack) -> Vec<Frame>) -> Vec<Node> {
     let mut root = Growing::default();
     for part in parts {
         let name = part.program.rsplit('/').next().unwrap_or_default();
@@ -309,7 +317,7 @@ fn nodes(parts: &[Part<'_>], profile: &Profile, by: By, least: f64) -> Vec<Node>
         program.time += part.time;
         for (stack, time) in part.times() {
             let mut at = &mut *program;
-            for frame in by.parts(stack, profile) {
+            for frame in frames(stack).into_iter().rev() {
                 at = at.called.entry(frame).or_default();
                 at.time += time;
             }

@@ -57,7 +57,7 @@ pub fn samples(bytes: &[u8]) {
         if uses.is_multiple_of(4096) {
             *files = FileBinaries::default();
         }
-        let profile = Profile::of(&[stream.clone(), stream], files, SystemTime::now());
+        let profile = Profile::of(&[stream.clone(), stream], files, SystemTime::now(), &[]);
         assert!(profile.samples <= 2 * samples);
         let counted = profile.stacks.values().flat_map(|stacks| stacks.values()).map(|it| it.samples);
         assert_eq!(counted.sum::<u64>(), profile.samples);

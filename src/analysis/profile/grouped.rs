@@ -27,11 +27,11 @@ pub struct Charged {
 }
 
 impl By {
-    /// The parts that the calls of a stack are of, the outermost one first.
-    pub(super) fn parts(self, stack: &Stack, profile: &Profile) -> Vec<Frame> {
-        let mut parts: Vec<Frame> = stack.calls.iter().rev().map(|call| self.part(*call, profile)).collect();
+    /// The parts that calls are of.
+    pub(super) fn parts<'c>(self, calls: impl Iterator<Item = &'c Call>, profile: &Profile) -> Vec<Frame> {
+        let mut parts: Vec<Frame> = calls.map(|call| self.part(*call, profile)).collect();
         if matches!(self, By::File | By::Package) {
-            parts.dedup_by(|inner, outer| inner.source.is_some() && inner == outer);
+            parts.dedup_by(|one, other| one.source.is_some() && one == other);
         }
         parts
     }
@@ -64,10 +64,10 @@ pub(super) fn charged(stacks: &[(&Stack, f64)], profile: &Profile, by: By) -> Ve
     for (stack, time) in stacks {
         let mut of_language = stack.calls.iter().filter(|call| profile.frames[call.frame].source.is_some());
         let Some(innermost) = of_language.clone().next() else { continue };
-        // what `site` executes before the program is no code of the program
-        let of_site =
-            |call: &Call| profile.frames[call.frame].source.as_ref().is_some_and(SourceLine::is_site);
-        let has_own = by != By::Package && !stack.calls.iter().any(of_site);
+        let precedes = |call: &Call| {
+            profile.frames[call.frame].source.as_ref().is_some_and(SourceLine::precedes_program)
+        };
+        let has_own = by != By::Package && !stack.calls.iter().any(precedes);
         let own = of_language.find(|call| has_own && !is_library(&profile.frames[call.frame]));
         let part = own.map_or_else(|| By::Package.part(*innermost, profile), |own| by.part(*own, profile));
         *times.entry(part).or_default() += time;

@@ -85,6 +85,7 @@ pub(super) fn imports(stacks: &[(&Stack, f64)], profile: &Profile) -> Vec<Import
     let mut all = BTreeMap::<(&Arc<str>, Option<u32>), Growing<'_>>::new();
     for (stack, time) in stacks {
         let frames = of_language(stack, profile);
+        let precede = frames.iter().any(|frame| frame.source.precedes_program());
         let (mut seen, mut innermost_own) = (Vec::new(), None);
         for (at, module) in statements(&frames) {
             let outer = &frames[at];
@@ -97,7 +98,7 @@ pub(super) fn imports(stacks: &[(&Stack, f64)], profile: &Profile) -> Vec<Import
 
             let growing = all.entry(statement).or_default();
             growing.time += time;
-            growing.own = !is_library(outer.frame) && !frames[at..].iter().any(|it| it.source.is_site());
+            growing.own = !is_library(outer.frame) && !precede;
             if growing.own {
                 innermost_own = Some(statement);
             }

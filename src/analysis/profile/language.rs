@@ -81,6 +81,8 @@ fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec
             add(&mut stack, &runs[from..=first_run + pair]);
         } else if is_kept(&native, language, outermost.is_some_and(|outermost| index > outermost)) {
             stack.push(native.into());
+        } else {
+            stack.push(executing(native));
         }
     }
     add(&mut stack, &runs[if pairs == 0 { 0 } else { first_run + pairs }..]);
@@ -128,9 +130,16 @@ fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Runnin
             }
         } else if !executes(&native) && does_work(&native.frame, language) {
             stack.push(native.frame.into());
+        } else {
+            stack.push(executing(native.frame));
         }
     }
     stack
+}
+
+/// A function of the interpreter that only executes the program.
+fn executing(frame: Frame) -> Running {
+    Running { frame, line: None, executes: true }
 }
 
 /// Compiled code does not keep its line.
@@ -183,7 +192,7 @@ fn running(running: &LanguageFrame) -> Running {
         function: Some(Arc::clone(&function.name)),
         source: Some(SourceLine { language, file, line }),
     };
-    Running { frame, line: running.line }
+    Running { frame, line: running.line, executes: false }
 }
 
 #[cfg(test)]
@@ -227,8 +236,9 @@ mod tests {
     }
 
     fn names(stack: &[Running]) -> String {
+        let shown = stack.iter().filter(|running| !running.executes);
         let names: Vec<&str> =
-            stack.iter().map(|running| running.frame.function.as_deref().unwrap_or("?")).collect();
+            shown.map(|running| running.frame.function.as_deref().unwrap_or("?")).collect();
         names.join(" ")
     }
 
@@ -237,6 +247,10 @@ mod tests {
         let stack = "/libc:memcpy /x.so:parse /py:Call /py:Eval /f.so:partial /py:Vector /py:Eval.cold /py:run /py:main \
                      /libc:__libc_start_main /py:_start";
         assert_eq!(merged_names(stack, &language("c | b a |", false)), "memcpy parse c partial b a");
+        let merged = by_runs(native(stack), &language("c | b a |", false), "Eval");
+        let executing: Vec<&str> =
+            merged.iter().filter(|it| it.executes).filter_map(|it| it.frame.function.as_deref()).collect();
+        assert_eq!(executing.join(" "), "Call Vector run main __libc_start_main _start");
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub use language::{COLLECTORS, ENTRIES};
 pub use packages::is_library;
 
 use self::memory::Memory;
+use self::packages::{claim, packages_of};
 use self::perf_map::PerfMap;
 use self::unwind::Known;
 use super::binaries::FileBinaries;
@@ -64,9 +65,10 @@ pub struct SourceLine {
 }
 
 impl SourceLine {
-    /// Whether it is the code of Python that runs before the program.
-    pub fn is_site(&self) -> bool {
-        &*self.file == "<frozen site>" || self.file.ends_with("/site.py")
+    /// Whether it is code of Python or Ruby that runs before the program, and what that calls, too.
+    pub fn precedes_program(&self) -> bool {
+        let known = ["<frozen site>", "<internal:gem_prelude>"];
+        known.contains(&&*self.file) || self.file.ends_with("/site.py")
     }
 }
 
@@ -99,11 +101,13 @@ struct Running {
     frame: Frame,
     /// Of a language frame, where it is known.
     line: Option<u32>,
+    /// It is a function of the interpreter that only executes the program: left out, except in the tree of all calls.
+    executes: bool,
 }
 
 impl From<Frame> for Running {
     fn from(frame: Frame) -> Running {
-        Running { frame, line: None }
+        Running { frame, line: None, executes: false }
     }
 }
 
@@ -113,11 +117,19 @@ struct Stack {
     calls: Vec<Call>,
 }
 
+impl Stack {
+    /// Without the functions of an interpreter that only execute the program.
+    fn shown(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|call| !call.executes)
+    }
+}
+
 /// A function that was running, by the number of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Call {
     frame: usize,
     line: Option<u32>,
+    executes: bool,
 }
 
 /// The tasks of all runs that play the same part: threads of one program that were created in the same order.
@@ -172,8 +184,10 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// `since`: before the first of these runs.
-    pub fn of(streams: &[Stream], binaries: &FileBinaries, since: SystemTime) -> Profile {
+    /// `since`: before the first of these runs. `scripts`: the files of those that were started. Their packages are the program's
+    /// own code.
+    pub fn of(streams: &[Stream], binaries: &FileBinaries, since: SystemTime, scripts: &[String]) -> Profile {
+        let own = scripts.iter().flat_map(|script| packages_of(script)).map(str::to_owned).collect();
         let mut profile = Profile {
             runs: streams.len(),
             lost: streams.iter().map(|stream| stream.lost).sum(),
@@ -186,11 +200,15 @@ impl Profile {
             let mut reader = Reader::new(stream.root, binaries, since, &mut known);
             let zero = stream.records.first().map(|record| record.at).unwrap_or_default();
             for record in &stream.records {
-                let Some((task, stack)) = reader.read(record) else { continue };
+                let Some((task, mut stack)) = reader.read(record) else { continue };
+                for running in &mut stack {
+                    claim(&mut running.frame, &own);
+                }
                 if Some(n) == largest {
                     let (at, pid, tid) = (record.at - zero, record.pid, record.tid);
                     let program = Arc::clone(&task.program);
-                    let stack = stack.iter().map(|running| running.frame.clone()).collect();
+                    let shown = stack.iter().filter(|running| !running.executes);
+                    let stack = shown.map(|running| running.frame.clone()).collect();
                     profile.example.push(TimedStack { at, pid, tid, program, stack });
                 }
                 let sample = Weighed { samples: 1, weight: stream.period.as_f64().max(1.0) };
@@ -213,7 +231,7 @@ impl Profile {
                 self.frames.len() - 1
             })
         };
-        let call = |running: Running| Call { line: running.line, frame: number(running.frame) };
+        let call = |Running { frame, line, executes }| Call { frame: number(frame), line, executes };
         let stack = Stack { calls: stack.into_iter().map(call).collect() };
         self.samples += weighed.samples;
         self.stacks.entry(task).or_default().entry(stack).or_default().add(weighed);
@@ -313,7 +331,8 @@ mod tests {
             let file: Arc<str> = (*file).into();
             let module = package(language, &file);
             let source = Some(SourceLine { language, file, line: 1 });
-            Running { frame: Frame { module, function: Some((*name).into()), source }, line: Some(*line) }
+            let frame = Frame { module, function: Some((*name).into()), source };
+            Running { frame, line: Some(*line), executes: false }
         };
         frames.iter().map(running).collect()
     }
@@ -353,7 +372,7 @@ mod tests {
     /// The tasks and the files of a run's samples, and how many samples each has.
     fn sampled(records: Vec<Record>) -> Vec<(String, u32, String, u64)> {
         let stream = Stream { root: ROOT, records, ..Stream::default() };
-        let profile = Profile::of(&[stream], &FileBinaries::default(), SystemTime::now());
+        let profile = Profile::of(&[stream], &FileBinaries::default(), SystemTime::now(), &[]);
         let mut all: Vec<_> = profile
             .stacks
             .into_iter()

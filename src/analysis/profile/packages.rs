@@ -1,6 +1,7 @@
 //! To which package a source file belongs.
 
-use super::Frame;
+use super::{Frame, SourceLine};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How the source files of a language are arranged.
@@ -34,7 +35,10 @@ const ALL: [Rules; 7] = [
     Rules {
         language: "Ruby",
         library: "Ruby's standard library",
-        is_standard: |file| file.contains("/lib/ruby/") || file.starts_with("<internal:"),
+        is_standard: |file| {
+            ["/lib/ruby/", "-linux-gnu/ruby/"].iter().any(|known| file.contains(known))
+                || file.starts_with("<internal:")
+        },
         // `/gems/3.1.0/gems/NAME-VERSION/`
         folders: &["/gems/"],
         names: |_| 1,
@@ -104,8 +108,22 @@ impl Rules {
 
 /// Whether a language frame is no part of the program itself.
 pub fn is_library(frame: &Frame) -> bool {
-    let rules = frame.source.as_ref().and_then(|source| Rules::of(source.language));
-    rules.is_some_and(|rules| *frame.module == *rules.library || rules.inside(&frame.module).is_some())
+    let Some(SourceLine { language, file, .. }) = &frame.source else { return false };
+    let rules = Rules::of(language);
+    let is_package = |rules: &Rules| rules.package(file).is_some_and(|package| *package == *frame.module);
+    rules.is_some_and(|rules| *frame.module == *rules.library || is_package(rules))
+}
+
+/// The packages that a script may be of.
+pub(super) fn packages_of(script: &str) -> impl Iterator<Item = &str> {
+    ALL.iter().filter_map(move |rules| rules.package(script))
+}
+
+/// Makes a function of one of the program's own packages a part of the program: its module is its source file.
+pub(super) fn claim(frame: &mut Frame, own: &BTreeSet<String>) {
+    if let Some(source) = frame.source.as_ref().filter(|_| own.contains(&*frame.module)) {
+        frame.module = Arc::clone(&source.file);
+    }
 }
 
 /// The package of a source file; of the user's own code, the file itself.
@@ -117,7 +135,6 @@ pub(super) fn package(language: &str, file: &Arc<str>) -> Arc<str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SourceLine;
     use super::*;
 
     #[test]
@@ -182,5 +199,21 @@ mod tests {
         assert!(is("Python", "/usr/lib/python3/dist-packages/six.py"));
         assert!(!is("JavaScript", "/app/a.js") && !is("Python", "/gems/a.py") && !is("bash", "/gems/a"));
         assert!(!is_library(&Frame::native("/gems/a.so", None)));
+    }
+
+    #[test]
+    fn the_package_of_the_script_that_was_started_is_the_program() {
+        let own: BTreeSet<String> =
+            packages_of("/a/node_modules/tool/bin/tool.js").map(str::to_owned).collect();
+        let is = |file: &str| {
+            let file: Arc<str> = file.into();
+            let source = Some(SourceLine { language: "JavaScript", file: Arc::clone(&file), line: 1 });
+            let mut frame = Frame { module: package("JavaScript", &file), function: None, source };
+            claim(&mut frame, &own);
+            is_library(&frame)
+        };
+        assert!(!is("/a/node_modules/tool/lib/cli.js") && !is("/a/node_modules/tool/bin/tool.js"));
+        assert!(is("/a/node_modules/tool/node_modules/x/b.js") && is("/a/node_modules/y/b.js"));
+        assert_eq!(packages_of("/app/tool.js").count(), 0);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::block::PageBlock;
 use super::packed::packed;
-use crate::document::trace::TraceProgram;
+use crate::document::trace::{TraceCall, TraceProgram, TraceSource};
 use crate::document::watch::{WatchDocument, WatchNode};
 use crate::output::visible;
 use serde::Serialize;
@@ -10,10 +10,22 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Columns {
     texts: Texts,
+    tree: Tree,
+    /// The same with more; `null`: there is no more.
+    whole: Option<Tree>,
+}
+
+/// Every column has an entry for each node.
+#[derive(Serialize)]
+struct Tree {
     /// The place of each caller; -1 for a root.
     callers: Vec<i64>,
     names: Vec<String>,
     files: Vec<String>,
+    /// What the colours stand for.
+    groups: Vec<String>,
+    /// The source line, where it is known.
+    sources: Vec<String>,
     /// With what they called, in whole nanoseconds.
     times: Vec<f64>,
 }
@@ -24,26 +36,44 @@ struct Texts {
     chart: &'static str,
     search: &'static str,
     all: &'static str,
+    whole: &'static str,
 }
 
 /// User code by caller and function; `None`: it was not sampled.
 pub(crate) fn calls(traced: &TraceProgram) -> Option<PageBlock> {
-    let all = &traced.user_calls;
-    let texts =
-        Texts { chart: "User code by caller and function", search: "Search functions", all: "all user code" };
-    block(&Columns {
-        texts,
+    let texts = Texts {
+        chart: "User code by caller and function",
+        search: "Search functions",
+        all: "all user code",
+        whole: "with the interpreter's own functions",
+    };
+    let whole = (!traced.all_calls.is_empty()).then(|| of_calls(traced, &traced.all_calls));
+    block(&Columns { texts, tree: of_calls(traced, &traced.user_calls), whole })
+}
+
+fn of_calls(traced: &TraceProgram, all: &[TraceCall]) -> Tree {
+    let each = |text: &dyn Fn(&TraceCall) -> String| all.iter().map(|call| visible(&text(call))).collect();
+    let file = |call: &TraceCall| call.source.place().unwrap_or_else(|| call.module.clone());
+    let has_languages = all.iter().any(|call| call.source.language.is_some());
+    let group = |call: &TraceCall| match &call.source.language {
+        Some(language) => language.clone(),
+        None if has_languages => "native code".to_owned(),
+        None => file(call),
+    };
+    let source = |call: &TraceCall| {
+        let TraceSource { file: Some(file), line: Some(line), .. } = &call.source else {
+            return String::new();
+        };
+        traced.source_lines.get(file).and_then(|lines| lines.get(line)).cloned().unwrap_or_default()
+    };
+    Tree {
         callers: callers(all.iter().map(|call| call.caller)),
-        names: all
-            .iter()
-            .map(|call| visible(&call.name().unwrap_or_else(|| "without a symbol".to_owned())))
-            .collect(),
-        files: all
-            .iter()
-            .map(|call| visible(&call.source.place().unwrap_or_else(|| call.module.clone())))
-            .collect(),
+        names: each(&|call| call.name().unwrap_or_else(|| "without a symbol".to_owned())),
+        files: each(&file),
+        groups: each(&group),
+        sources: each(&source),
         times: all.iter().map(|call| call.ns.round()).collect(),
-    })
+    }
 }
 
 /// CPU time by program and the program that started it.
@@ -54,28 +84,28 @@ pub(crate) fn processes(document: &WatchDocument) -> Option<PageBlock> {
         chart: "CPU time by program, each below the one that started it",
         search: "Search programs",
         all: "all programs",
+        whole: "",
     };
-    block(&Columns {
-        texts,
+    let name = |node: &WatchNode| {
+        let name = program(node).map_or("", |program| program.program.as_str());
+        format!("{} × {}", visible(name), node.execs)
+    };
+    let file = |node: &WatchNode| program(node).map_or_else(String::new, |program| visible(&program.path));
+    let files: Vec<String> = tree.iter().map(file).collect();
+    let tree = Tree {
         callers: callers(tree.iter().map(|node| node.above)),
-        names: tree
-            .iter()
-            .map(|node| {
-                let name = program(node).map_or("", |program| program.program.as_str());
-                format!("{} × {}", visible(name), node.execs)
-            })
-            .collect(),
-        files: tree
-            .iter()
-            .map(|node| program(node).map_or_else(String::new, |program| visible(&program.path)))
-            .collect(),
+        names: tree.iter().map(name).collect(),
+        groups: files.clone(),
+        sources: vec![String::new(); files.len()],
+        files,
         times: with_those_below(tree),
-    })
+    };
+    block(&Columns { texts, tree, whole: None })
 }
 
 fn block(columns: &Columns) -> Option<PageBlock> {
     let title = columns.texts.chart;
-    (!columns.times.is_empty()).then(|| PageBlock::Icicle { title, columns: packed(columns) })
+    (!columns.tree.times.is_empty()).then(|| PageBlock::Icicle { title, columns: packed(columns) })
 }
 
 /// A document from elsewhere may name a caller that does not come before.

@@ -5,24 +5,37 @@ const NARROWEST = 0.001;
 const ICICLE_ROW = 20;
 
 const COLOURS = 4;
+/** The most callers that are named. */
+const CALLERS = 4;
 
-/** The files, that with the most time of its own first. */
-function byOwnTime(times, callers, files) {
-  const own = new Map(files.map((file) => [file, 0]));
+/** The groups, that with the most time of its own first. */
+function byOwnTime({ times, callers, groups }) {
+  const own = new Map(groups.map((group) => [group, 0]));
   times.forEach((time, index) => {
-    own.set(files[index], own.get(files[index]) + time);
-    if (callers[index] >= 0) own.set(files[callers[index]], own.get(files[callers[index]]) - time);
+    own.set(groups[index], own.get(groups[index]) + time);
+    if (callers[index] >= 0) own.set(groups[callers[index]], own.get(groups[callers[index]]) - time);
   });
   return [...own.keys()].sort((a, b) => own.get(b) - own.get(a));
 }
 
 class Icicle {
-  constructor({ texts, callers, names, files, times }) {
+  constructor({ texts, tree, whole }) {
     this.texts = texts;
-    const modules = byOwnTime(times, callers, files);
-    this.modules = modules;
-    this.nodes = times.map((time, index) =>
-      ({ time, name: names[index], file: files[index], module: modules.indexOf(files[index]) % COLOURS, called: [], index }));
+    this.trees = [tree, whole];
+    // the colours are the same in both trees
+    this.groups = byOwnTime(whole || tree);
+    this.words = "";
+    this.element = element("div", { class: "icicle", role: "group", "aria-label": texts.chart });
+    this.status = element("span", { role: "status" });
+    this.grow(tree);
+  }
+
+  /** Makes the nodes of one of the trees. */
+  grow({ callers, names, files, groups, sources, times }) {
+    this.nodes = times.map((time, index) => ({
+      time, name: names[index], file: files[index], source: sources[index], colour: this.groups.indexOf(groups[index]) % COLOURS,
+      called: [], index,
+    }));
     this.roots = [];
     this.nodes.forEach((node, index) => {
       node.caller = callers[index] < 0 ? null : this.nodes[callers[index]];
@@ -32,16 +45,18 @@ class Icicle {
     this.place(this.roots, 0, 0);
     this.zoomed = null;
     this.bars = new Map();
-    this.words = "";
-    this.element = element("div", { class: "icicle", role: "group", "aria-label": texts.chart });
-    this.status = element("span", { role: "status" });
   }
 
-  /** What the colours mean: those of the files with the most time. */
+  showWhole(shown) {
+    this.grow(this.trees[shown ? 1 : 0]);
+    this.draw();
+  }
+
+  /** What the colours mean: those of the groups with the most time. */
   legend() {
-    const keys = this.modules.slice(0, COLOURS).map((file, place) =>
-      element("li", {}, element("span", { class: `swatch module-${place}`, "aria-hidden": "true" }), file || "no file"));
-    if (this.modules.length > COLOURS) keys.push(element("li", {}, "other files repeat these colours"));
+    const keys = this.groups.slice(0, COLOURS).map((group, place) =>
+      element("li", {}, element("span", { class: `swatch module-${place}`, "aria-hidden": "true" }), group || "no file"));
+    if (this.groups.length > COLOURS) keys.push(element("li", {}, "others repeat these colours"));
     return element("ul", { class: "legend", "aria-label": "Colours" }, ...keys);
   }
 
@@ -92,6 +107,19 @@ class Icicle {
     return nodes.reduce((sum, node) => sum + (this.matches(node) ? node.time : this.matched(node.called)), 0);
   }
 
+  /** Who calls a function, wherever it is called: the longest time first. */
+  callers(node) {
+    const same = (one) => one.name === node.name && one.file === node.file;
+    const inside = (one) => one !== null && (same(one) || inside(one.caller));
+    const times = new Map();
+    for (const one of this.nodes.filter((one) => one.caller && same(one) && !inside(one.caller))) {
+      const caller = `${one.caller.name} (${one.caller.file})`;
+      times.set(caller, (times.get(caller) || 0) + one.time);
+    }
+    const longest = [...times].sort((a, b) => b[1] - a[1]).map(([name, time]) => `${name} ${duration(time)}`);
+    return longest.length ? `; called by ${longest.slice(0, CALLERS).join(", ")}` : "";
+  }
+
   draw() {
     const [from, width] = this.zoomed ? [this.zoomed.from, this.zoomed.time] : [0, this.total];
     const shown = this.nodes.filter((node) => node.from < from + width && node.from + node.time > from &&
@@ -106,16 +134,16 @@ class Icicle {
     const found = this.words && this.matched(this.roots);
     const search = this.words ? `; “${this.words}”: ${duration(found)}, ${percent(found)}` : "";
     const zoomed = this.zoomed;
-    this.status.textContent = (zoomed ? `${zoomed.name}: ${duration(zoomed.time)}, ${percent(zoomed.time)}` :
+    this.status.textContent = (zoomed ? `${zoomed.name}: ${duration(zoomed.time)}, ${percent(zoomed.time)}${this.callers(zoomed)}` :
       `${duration(this.total)} in all`) + search;
   }
 
   bar(node, from, width) {
     const left = Math.max(0, (node.from - from) / width);
     const right = Math.min(1, (node.from + node.time - from) / width);
-    const title = `${node.name} (${node.file}), ${duration(node.time)}`;
+    const title = `${node.name} (${node.file}), ${duration(node.time)}${node.source && `\n${node.source}`}`;
     const bar = element("button", {
-      type: "button", title, "aria-label": title, tabindex: "-1", class: this.matches(node) ? "found" : `module-${node.module}`,
+      type: "button", title, "aria-label": title, tabindex: "-1", class: this.matches(node) ? "found" : `module-${node.colour}`,
       onkeydown: (event) => this.key(event, node),
       onclick: () => this.zoom(node === this.zoomed ? node.caller : node),
     }, node.name);
@@ -129,8 +157,10 @@ async function icicle(place) {
   if (!script) return;
   const drawn = new Icicle(await unpacked(script));
   const field = element("input", { type: "search", oninput: () => drawn.search(field.value) });
+  const whole = element("input", { type: "checkbox", onchange: () => drawn.showWhole(whole.checked) });
   place.append(element("div", { class: "controls" }, element("label", {}, drawn.texts.search, field),
-    element("button", { type: "button", onclick: () => drawn.zoom(null) }, drawn.texts.all), drawn.status),
+    element("button", { type: "button", onclick: () => drawn.zoom(null) }, drawn.texts.all),
+    ...(drawn.trees[1] ? [element("label", {}, whole, drawn.texts.whole)] : []), drawn.status),
     drawn.legend(), element("div", { class: "flames" }, drawn.element));
   drawn.draw();
 }

@@ -12,11 +12,12 @@ use std::collections::BTreeSet;
 /// that observing it took.
 pub(super) fn region(
     observed: &ObservedRuns,
-    corrected: impl Fn(&Recording) -> Recording,
+    corrected: impl Fn(usize, &Recording) -> Recording,
 ) -> Option<Result<NamedSpan, String>> {
     let region = observed.region.as_ref()?;
-    let time = |recording: &Recording| region.of(&corrected(recording)).map(|time| time.0);
-    let times: Result<Vec<u64>, _> = observed.recordings.iter().map(time).collect();
+    let time =
+        |(run, recording): (usize, &Recording)| region.of(&corrected(run, recording)).map(|time| time.0);
+    let times: Result<Vec<u64>, _> = observed.recordings.iter().enumerate().map(time).collect();
     let span = times.map_err(|error| error.to_string());
     Some(span.and_then(|times| NamedSpan::region(region, times).ok_or_else(|| "no run was made".to_owned())))
 }

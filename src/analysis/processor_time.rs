@@ -17,7 +17,7 @@ use std::iter;
 /// The processor time of a run in which every system call, page fault and switch was seen, without what that cost; `None` if
 /// it has no account.
 pub fn of_recording(recording: &Recording, costs: Option<EventCosts>) -> Option<ProcessorTime> {
-    let corrected = costs.map(|each| Correction::calibrated(each).applied(recording));
+    let corrected = costs.map(|each| Correction::calibrated(each).applied(0, recording));
     let account = Account::of(corrected.as_ref().unwrap_or(recording), &NoBinaries);
     account.ok().map(|account| of_account(&account))
 }

@@ -28,6 +28,10 @@ use firstbyte_measure::tracer::{Backend, Recording};
 /// How many lines of a failing program's stderr are shown.
 const LAST_LINES: usize = 5;
 
+/// What nobody knows of runs that were stopped at each of many system calls.
+const HIDDEN_USER_CODE: &str = "How much of this time is user code, and how much its system calls take, is not known: ptrace \
+    stops each call for longer than it takes. Root's `--backend bpf` tells.";
+
 /// The observer of the runs.
 #[derive(Clone, Debug)]
 pub struct UsedTracer {
@@ -88,17 +92,17 @@ impl TraceAnalysis {
     ) -> Result<TraceAnalysis, String> {
         let binaries = FileBinaries::default();
         let correction = Correction::of(&observed, costs);
-        let explained = |recording: &Recording| {
-            let corrected = correction.map(|correction| correction.applied(recording));
+        let explained = |(run, recording): (usize, &Recording)| {
+            let corrected = correction.as_ref().map(|correction| correction.applied(run, recording));
             let recording = corrected.as_ref().unwrap_or(recording);
             Ok((account(recording, &binaries, along)?, Marks::of(recording)?))
         };
         let explained: Result<Vec<(Account, Marks)>, TimelineError> =
-            observed.recordings.iter().map(explained).collect();
+            observed.recordings.iter().enumerate().map(explained).collect();
         // a region may be so short that what is taken off a call by bpf is more than it cost
-        let of_stops = correction.filter(|_| tracer.backend.stops_tracee());
-        let region = named_spans::region(&observed, |recording| {
-            of_stops.map_or_else(|| recording.clone(), |correction| correction.applied(recording))
+        let of_stops = correction.as_ref().filter(|_| tracer.backend.stops_tracee());
+        let region = named_spans::region(&observed, |run, recording| {
+            of_stops.map_or_else(|| recording.clone(), |correction| correction.applied(run, recording))
         });
         let (accounts, marks): (Vec<Account>, Vec<Marks>) =
             explained.map_err(|error| error.to_string())?.into_iter().unzip();
@@ -107,7 +111,7 @@ impl TraceAnalysis {
             Some(name) => parts(accounts, &marks, name)?,
             None => accounts,
         };
-        let recorded = correction.map(|_| recorded(&observed.recordings)).transpose();
+        let recorded = correction.as_ref().map(|_| recorded(&observed.recordings)).transpose();
         let recorded = recorded.map_err(|error: TimelineError| error.to_string())?;
         let reason = observed.rejected.first().map_or("no run was made", String::as_str);
         let none = format!("no run of `{name}` counts: {reason}\nhelp: run it by hand to see what it does");
@@ -116,6 +120,9 @@ impl TraceAnalysis {
         analysis.summary.recorded = recorded.filter(|_| mark.is_none());
         analysis.summary.within = mark;
         analysis.costs = costs;
+        if analysis.observed.user.is_none() && analysis.observed.hidden_wall().is_some() {
+            analysis.caveats.push(HIDDEN_USER_CODE.to_owned());
+        }
         match region {
             Some(Ok(region)) => analysis.summary.marks.insert(0, region),
             Some(Err(why)) => analysis.caveats.push(named_spans::unknown_region(&why)),
@@ -213,6 +220,7 @@ impl TraceAnalysis {
     pub fn executions(&self) -> u64 {
         let counted = self.cpuid.is_ok_and(|cpuid| cpuid.is_some()) && self.observed.executions > 0;
         self.observed.executions
+            + self.observed.user.map_or(0, |user| user.executions)
             + self.sampling_executions
             + u64::from(counted)
             + 2 * u64::from(self.reports.is_some())

@@ -213,3 +213,26 @@ fn a_benchmark_prints_how_often_it_executed_its_programs() {
         assert!(text.contains(&format!(" executed {} times", 2 * runs)), "{runs} runs of each: {text}");
     }
 }
+
+/// Each of its two stops takes many times as long as a call, and how many times differs from stop to stop.
+#[test]
+fn by_ptrace_too_a_program_that_only_makes_calls_spends_its_time_in_them() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let source = include_str!("../tracees/counted.c");
+    let Some(program) = compiled(folder.path(), source, &["-pthread"]) else { return };
+    let failing_opens = ["0", "20000", "0", "0", "0", "0", "0"];
+    let options = ["--backend", "ptrace", "--export-json", "-", program.to_str().unwrap()];
+    let arguments: Vec<&str> = options.into_iter().chain(failing_opens).collect();
+    let Some(text) = traced(&arguments) else { return skipped("ptrace does not work here") };
+
+    let result = &serde_json::from_str::<Value>(&text).unwrap()["results"][0];
+    let attribution = result["attribution"].as_array().unwrap();
+    let of = |kind: &str| -> u64 {
+        attribution
+            .iter()
+            .filter(|share| share["kind"] == kind)
+            .map(|share| share["ns"].as_u64().unwrap())
+            .sum()
+    };
+    assert!(of("syscall") > 2 * of("user"), "{} ns in calls, {} ns in user code", of("syscall"), of("user"));
+}

@@ -1,12 +1,12 @@
-//! How much the observation cost in these runs, as a multiple of the calibrated costs.
+//! How much the observation cost in these runs.
 
-use super::costs::ObserverCosts;
+use super::costs::{ObserverCosts, PointCosts};
 use super::lags::Lags;
-use crate::analysis::runs::ObservedRuns;
+use crate::analysis::runs::{ObservedRuns, SampledUser};
 use crate::bench::BothKinds;
-use crate::stats::median_of;
+use crate::stats::{median_of, quantile};
 use firstbyte_measure::tracer::event::OffCpu;
-use firstbyte_measure::tracer::{Event, EventKind, Recording};
+use firstbyte_measure::tracer::{Event, EventCost, EventKind, Recording};
 
 /// How uncertain the calibrated overhead is, as a part of itself: the events of a program do not follow each other as those of
 /// the calibration do.
@@ -16,31 +16,81 @@ const CALIBRATION_ERROR: f64 = 0.25;
 const MAX_SCALE: f64 = 2.0;
 /// An untraced launch takes about this many nanoseconds: vfork, and the death and the reaping of the smallest program.
 const UNTRACED_LAUNCH: f64 = 60_000.0;
-/// A stop takes less than this many nanoseconds.
-const MAX_STOP: f64 = 1e6;
+/// A stop takes less than this many nanoseconds, even where we wait for a processor meanwhile.
+const MAX_STOP: f64 = 1e9;
 
 /// How often the fit halves what is left between its bounds.
-const HALVINGS: u32 = 24;
+const HALVINGS: u32 = 40;
 
-/// The multiple; `None` if nothing is known of it. By calibration it is 1. The traced runs over the untraced ones beside them
-/// say how much longer the whole run took, and each of the two counts as much as it is certain. What a stop costs is known
-/// from these runs alone.
-pub(super) fn scale(observed: &ObservedRuns, costs: &ObserverCosts, stops: bool) -> Option<f64> {
-    let Some(measured) = overhead(observed) else { return (!stops).then_some(1.0) };
-    let recording = typical(observed)?;
+/// A page fault takes about this long, in nanoseconds, on hardware and on virtual machines. By ptrace it belongs to user code.
+const FAULT: [f64; 2] = [250.0, 2000.0];
+
+/// What stops of ptrace cost in each run; `None` if nothing is known of it. A stop takes several times as long in one run as
+/// in the next. So the untraced runs say how long each run would have been, the shortest one as long as the shortest of these,
+/// and their user code says how much of the cost lies outside of system calls.
+pub(super) fn of_stops(observed: &ObservedRuns) -> Option<Vec<PointCosts>> {
+    let mut walls = observed.untraced.clone();
+    walls.sort_by(f64::total_cmp);
+    if observed.cold.is_some() {
+        return None;
+    }
+    let runs = observed.recordings.iter().enumerate();
+    let costs = runs.map(|(run, recording)| {
+        let untraced = untraced_total(quantile(&walls, share_below(run, &observed.traced))?);
+        Some(of_stops_in(recording, untraced, observed.user))
+    });
+    costs.collect()
+}
+
+/// Where a run stands among all of them, from 0 for the shortest one to 1.
+fn share_below(run: usize, walls: &[f64]) -> f64 {
+    let Some(own) = walls.get(run) else { return 0.5 };
+    let below = walls.iter().filter(|wall| *wall < own).count();
+    if walls.len() < 2 { 0.5 } else { below as f64 / (walls.len() - 1) as f64 }
+}
+
+/// What stops cost in a run that would have taken `untraced` nanoseconds.
+fn of_stops_in(recording: &Recording, untraced: f64, user: Option<SampledUser>) -> PointCosts {
     let lags = Lags::of(recording);
-    if stops {
-        let total = |scale: f64| lags.total(recording, &costs.scaled(scale));
-        return Some(solved(|scale| -total(scale), -untraced_total(measured.untraced), MAX_STOP));
+    let lasting_untraced = |costs: &dyn Fn(f64) -> PointCosts| {
+        costs(solved([0.0, MAX_STOP], |stop| -lags.total(recording, &costs(stop)), -untraced))
+    };
+
+    let even = lasting_untraced(&|stop| ObserverCosts::of_stops().scaled(stop));
+    let Some(user) = user else { return even };
+    let by_even = lags.user(recording, &even);
+    let [least, most] = plausible(user, recording);
+    if (least..=most).contains(&by_even) {
+        return even;
     }
 
+    let with = |around: f64, within: f64| PointCosts { syscall: EventCost { around, within }, ..even };
+    let in_user_code = |around| lags.user(recording, &with(around, even.syscall.within));
+    let wanted = -by_even.clamp(least, most);
+    let around = solved([0.0, MAX_STOP], |around| -in_user_code(around), wanted);
+    lasting_untraced(&|within| with(around, within))
+}
+
+/// How long a run may be in user code, as ptrace sees it: with page faults. Samples are off by up to two standard errors.
+fn plausible(user: SampledUser, recording: &Recording) -> [f64; 2] {
+    let faults = FAULT.map(|each| each * recording.usage.minor_faults as f64);
+    let error = 2.0 / (user.samples as f64).max(1.0).sqrt();
+    [user.time * (1.0 - error).max(0.0) + faults[0], user.time * (1.0 + error) + faults[1]]
+}
+
+/// How much the events of these runs cost, as a multiple of the calibrated costs. By calibration it is 1. The traced runs over the untraced ones beside them say how much longer the whole run
+/// took, and each of the two counts as much as it is certain.
+pub(super) fn scale(observed: &ObservedRuns, costs: &ObserverCosts) -> Option<f64> {
+    let Some(measured) = overhead(observed) else { return Some(1.0) };
+    let recording = typical(observed)?;
+    let lags = Lags::of(recording);
     let taken = preempted(recording);
     let worked = |scale: f64| (lags.wall(recording, &costs.scaled(scale)) - taken).max(1.0);
     let none = worked(0.0);
     let more = |scale: f64| none / worked(scale) - 1.0;
     let predicted = more(1.0);
     let wanted = combined([predicted, CALIBRATION_ERROR * predicted], [measured.more, measured.error]);
-    Some(solved(more, wanted, MAX_SCALE))
+    Some(solved([0.0, MAX_SCALE], more, wanted))
 }
 
 /// What of an untraced run lies between the entry of execve and the exit. A launch that is slow for other reasons makes no
@@ -65,8 +115,6 @@ fn preempted(recording: &Recording) -> f64 {
 struct Measured {
     more: f64,
     error: f64,
-    /// The median wall time of the untraced runs, in nanoseconds.
-    untraced: f64,
 }
 
 /// Untraced runs of a cold program are warm, so these say nothing.
@@ -78,14 +126,10 @@ fn overhead(observed: &ObservedRuns) -> Option<Measured> {
     if let Some(overhead) = BothKinds::overhead(&observed.blocks) {
         let interval = overhead.interval;
         // a 95 % interval is four standard errors wide
-        return Some(Measured {
-            more: overhead.ratio - 1.0,
-            error: (interval.high - interval.low) / 4.0,
-            untraced,
-        });
+        return Some(Measured { more: overhead.ratio - 1.0, error: (interval.high - interval.low) / 4.0 });
     }
     let more = median_of(&observed.traced)? / untraced.max(1.0) - 1.0;
-    Some(Measured { more, error: f64::INFINITY, untraced })
+    Some(Measured { more, error: f64::INFINITY })
 }
 
 /// The recording whose wall time is the median.
@@ -102,14 +146,13 @@ fn combined(a: [f64; 2], b: [f64; 2]) -> f64 {
     (a[0] * weight_a + b[0] * weight_b) / (weight_a + weight_b)
 }
 
-/// The scale up to `most` at which a rising function has this value, or the nearest one.
-fn solved(ratio: impl Fn(f64) -> f64, wanted: f64, most: f64) -> f64 {
-    let (mut low, mut high) = (0.0, most);
+/// The place between these bounds at which a rising function has this value, or the nearest one.
+fn solved([mut low, mut high]: [f64; 2], function: impl Fn(f64) -> f64, wanted: f64) -> f64 {
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
-        let bound = if ratio(middle) < wanted { &mut low } else { &mut high };
+        let bound = if function(middle) < wanted { &mut low } else { &mut high };
         *bound = middle;
-        if high - low < 1e-3 * high {
+        if high - low < 1e-3 * high.abs().max(1.0) {
             break;
         }
     }

@@ -51,6 +51,8 @@ struct Thread {
     call: Option<Syscall>,
     /// It is not in user code, so it may wake others.
     in_kernel: bool,
+    /// How long it was in user code, corrected.
+    user: Nanos,
 }
 
 impl Thread {
@@ -64,12 +66,20 @@ impl Thread {
         Nanos(self.last.0 + u64::from(at > self.recorded && self.last.0 > 0))
     }
 
-    fn stamp(&mut self, at: Nanos) -> Nanos {
+    /// What a stop costs varies by more than most programs do between two of them. So if it seems to have cost more than all of
+    /// the time since the last instant, the rest is no debt.
+    fn stamp(&mut self, at: Nanos, by_ptrace: bool) -> Nanos {
         let corrected = self.place(at);
+        if by_ptrace {
+            self.lag = at.as_f64() - corrected.as_f64();
+        }
         self.passed(at, corrected)
     }
 
     fn passed(&mut self, at: Nanos, corrected: Nanos) -> Nanos {
+        if !self.in_kernel && self.last.0 > 0 {
+            self.user.0 += corrected.0.saturating_sub(self.last.0);
+        }
         (self.recorded, self.last) = (at, corrected);
         corrected
     }
@@ -104,7 +114,7 @@ impl Lags {
 
     /// From the launch until it was reaped, in nanoseconds.
     pub(super) fn wall(&self, recording: &Recording, costs: &PointCosts) -> f64 {
-        let times = self.times(recording, costs);
+        let times = self.walked(recording, costs).times;
         let end_of = |wanted: fn(&EventKind) -> bool| {
             let index = recording.events.iter().position(|event| wanted(&event.kind))?;
             Some(times[index].end.as_f64())
@@ -117,16 +127,22 @@ impl Lags {
 
     /// From the first event of the tracee itself to its last one, in nanoseconds.
     pub(super) fn total(&self, recording: &Recording, costs: &PointCosts) -> f64 {
-        let times = self.times(recording, costs);
+        let times = self.walked(recording, costs).times;
         let of_root = recording.events.iter().zip(&times).filter(|(event, _)| event.pid == recording.root);
         let ends: Vec<f64> = of_root.map(|(_, times)| times.end.as_f64()).collect();
         let first = ends.iter().copied().fold(f64::INFINITY, f64::min);
         ends.iter().copied().fold(first, f64::max) - first
     }
 
+    /// User code of all threads, in nanoseconds.
+    pub(super) fn user(&self, recording: &Recording, costs: &PointCosts) -> f64 {
+        let threads = self.walked(recording, costs).threads;
+        threads.values().map(|thread| thread.user.as_f64()).sum()
+    }
+
     /// The recording with every event where it would have been.
     pub(super) fn corrected(&self, recording: &Recording, costs: &PointCosts) -> Recording {
-        let times = self.times(recording, costs);
+        let times = self.walked(recording, costs).times;
         let mut events: Vec<Event> = recording.events.clone();
         for (event, times) in events.iter_mut().zip(times) {
             move_to(event, times);
@@ -137,7 +153,7 @@ impl Lags {
         Recording { events, command, output, ..*recording }
     }
 
-    fn times(&self, recording: &Recording, costs: &PointCosts) -> Vec<Times> {
+    fn walked<'l>(&'l self, recording: &Recording, costs: &'l PointCosts) -> Walk<'l> {
         let mut walk = Walk {
             times: vec![Times::default(); recording.events.len()],
             threads: HashMap::new(),
@@ -148,7 +164,7 @@ impl Lags {
         for point in &self.points {
             walk.pass(point, &recording.events[point.event]);
         }
-        walk.times
+        walk
     }
 }
 
@@ -188,7 +204,7 @@ impl Walk<'_> {
         };
         let thread = self.threads.entry(event.tid).or_default();
         thread.lag += before;
-        self.times[point.event].begin = thread.stamp(point.at);
+        self.times[point.event].begin = thread.stamp(point.at, self.lags.by_ptrace);
         match &event.kind {
             EventKind::Call(call) => {
                 thread.call = Some(call.call);
@@ -224,7 +240,7 @@ impl Walk<'_> {
     fn own_end(&mut self, point: &Point, event: &Event, within: f64, after: f64) -> Nanos {
         let thread = self.threads.entry(event.tid).or_default();
         thread.lag += within;
-        let end = thread.stamp(point.at);
+        let end = thread.stamp(point.at, self.lags.by_ptrace);
         thread.lag += after;
         end
     }
@@ -238,7 +254,6 @@ impl Walk<'_> {
 
         let thread = self.threads.entry(event.tid).or_default();
         thread.call = None;
-        thread.in_kernel = false;
         let end = match wake {
             Some(wake) => {
                 let since = (point.at.as_f64() - wake.at.as_f64() - within / 2.0).max(0.0);
@@ -250,9 +265,10 @@ impl Walk<'_> {
             }
             None => {
                 thread.lag += within;
-                thread.stamp(point.at)
+                thread.stamp(point.at, self.lags.by_ptrace)
             }
         };
+        thread.in_kernel = false;
         thread.lag += after;
         end
     }
@@ -264,7 +280,7 @@ impl Walk<'_> {
         let thread = self.threads.entry(event.tid).or_default();
         let is_timer = thread.call.is_some_and(sleeps);
         let end = if absence.left.0 == 0 {
-            thread.stamp(point.at)
+            thread.stamp(point.at, self.lags.by_ptrace)
         } else if woken.0 > 0 && !is_timer {
             let since = point.at.as_f64() - absence.woken.as_f64();
             thread.wait_until(point.at, later(woken.max(begin), since))

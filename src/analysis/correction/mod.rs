@@ -19,25 +19,45 @@ use costs::PointCosts;
 use firstbyte_measure::tracer::{Backend, EventCosts, Recording};
 
 /// Takes the time of the observation off the recordings of one command.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Correction(PointCosts);
+#[derive(Clone, Debug, PartialEq)]
+pub struct Correction(Costs);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Costs {
+    /// Events cost the same in all runs.
+    Alike(PointCosts),
+    /// What they cost in each run.
+    EachRun(Vec<PointCosts>),
+}
 
 impl Correction {
     /// From the calibrated costs, and from how much longer the traced runs took than the untraced ones beside them. `None` if
     /// neither is known.
     pub fn of(observed: &ObservedRuns, calibrated: Option<ObserverCosts>) -> Option<Correction> {
         let stops = observed.recordings.iter().any(|run| run.backend == Backend::Ptrace);
-        let costs = if stops { ObserverCosts::of_stops() } else { calibrated? };
-        fit::scale(observed, &costs, stops).map(|scale| Correction(costs.scaled(scale)))
+        if stops {
+            return fit::of_stops(observed).map(|runs| Correction(Costs::EachRun(runs)));
+        }
+        let costs = calibrated?;
+        let scale = fit::scale(observed, &costs);
+        scale.map(|scale| Correction(Costs::Alike(costs.scaled(scale))))
+    }
+
+    fn in_run(&self, run: usize) -> Option<&PointCosts> {
+        match &self.0 {
+            Costs::Alike(costs) => Some(costs),
+            Costs::EachRun(runs) => runs.get(run),
+        }
     }
 
     /// By the calibrated costs of single events alone.
     pub fn calibrated(each: EventCosts) -> Correction {
-        Correction(ObserverCosts::new(each, None).scaled(1.0))
+        Correction(Costs::Alike(ObserverCosts::new(each, None).scaled(1.0)))
     }
 
-    /// The recording as it would be if observing it cost nothing.
-    pub fn applied(&self, recording: &Recording) -> Recording {
-        lags::Lags::of(recording).corrected(recording, &self.0)
+    /// The recording of this run as it would be if observing it cost nothing.
+    pub fn applied(&self, run: usize, recording: &Recording) -> Recording {
+        self.in_run(run)
+            .map_or_else(|| recording.clone(), |costs| lags::Lags::of(recording).corrected(recording, costs))
     }
 }

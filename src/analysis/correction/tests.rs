@@ -3,6 +3,7 @@ use super::lags::Lags;
 use super::*;
 use crate::analysis::Account;
 use crate::analysis::binaries::FileBinaries;
+use crate::analysis::runs::SampledUser;
 use crate::bench::BothKinds;
 use firstbyte_measure::arch::{Abi, Syscall, native_number};
 use firstbyte_measure::tracer::event::{Call, OffCpu};
@@ -139,7 +140,9 @@ fn parts_sum_to_the_corrected_total_whatever_it_costs() {
     let mut last = recorded.total;
     for scale in [0.0, 0.5, 1.0, 4.0, 1000.0] {
         let costs = ObserverCosts { each, other: 50.0 }.scaled(scale);
-        let account = Account::of(&Correction(costs).applied(&recording), &FileBinaries::default()).unwrap();
+        let account =
+            Account::of(&Correction(Costs::Alike(costs)).applied(0, &recording), &FileBinaries::default())
+                .unwrap();
         assert_eq!(account.steps.iter().map(|step| step.self_time).sum::<Nanos>(), account.total);
         assert_eq!(account.phases.total(), account.total);
         assert_eq!(account.counts, recorded.counts);
@@ -168,10 +171,14 @@ fn observed(ratio: f64, spread: f64) -> ObservedRuns {
     }
 }
 
+/// What observing costs in the first run.
+fn costs_of(observed: &ObservedRuns, costs: Option<ObserverCosts>) -> PointCosts {
+    *Correction::of(observed, costs).unwrap().in_run(0).unwrap()
+}
+
 fn wall(observed: &ObservedRuns, costs: Option<ObserverCosts>) -> f64 {
     let recording = &observed.recordings[0];
-    let costs = Correction::of(observed, costs).unwrap().0;
-    Lags::of(recording).wall(recording, &costs)
+    Lags::of(recording).wall(recording, &costs_of(observed, costs))
 }
 
 #[test]
@@ -203,10 +210,65 @@ fn by_ptrace_the_total_is_the_untraced_wall_without_the_launch() {
         let mut by_ptrace = ObservedRuns { untraced: vec![untraced], ..observed(9.0, 0.0) };
         by_ptrace.recordings[0].backend = Backend::Ptrace;
         let recording = &by_ptrace.recordings[0];
-        let costs = Correction::of(&by_ptrace, None).unwrap().0;
-        let corrected = Lags::of(recording).total(recording, &costs);
+        let corrected = Lags::of(recording).total(recording, &costs_of(&by_ptrace, None));
         let expected = untraced - f64::min(60_000.0, untraced / 2.0);
         assert!((corrected - expected).abs() < 500.0, "{untraced}: {corrected}");
+    }
+}
+
+#[test]
+fn by_ptrace_each_run_gets_the_length_of_the_untraced_one_of_its_rank() {
+    let traced = vec![3e6, 1e6, 2e6];
+    let runs = || busy_by_ptrace(3).recordings.into_iter();
+    let observed = ObservedRuns {
+        recordings: runs().collect(),
+        traced,
+        untraced: vec![200_000.0, 180_000.0, 160_000.0],
+        ..ObservedRuns::default()
+    };
+    let correction = Correction::of(&observed, None).unwrap();
+    let totals = (0..3).zip(runs()).map(|(run, recording)| {
+        Lags::of(&recording).total(&recording, correction.in_run(run).unwrap()).round()
+    });
+    for (total, expected) in totals.zip([140_000.0, 100_000.0, 120_000.0]) {
+        assert!((total - expected).abs() < 500.0, "{total} of {expected}");
+    }
+}
+
+#[test]
+fn by_ptrace_samples_say_how_much_is_user_code() {
+    for expected in [40_000.0, 65_000.0, 90_000.0] {
+        let sampled = SampledUser { time: expected, samples: 1_000_000, executions: 1 };
+        let observed = ObservedRuns { user: Some(sampled), ..busy_by_ptrace(1) };
+        let recording = &observed.recordings[0];
+        let costs = costs_of(&observed, None);
+        let (found, total) =
+            (Lags::of(recording).user(recording, &costs), Lags::of(recording).total(recording, &costs));
+        assert!((found - expected).abs() < 0.02 * expected, "{found} of {expected}");
+        assert!((total - 130_000.0).abs() < 1000.0, "{total}");
+    }
+}
+
+#[test]
+fn page_faults_are_user_code_by_ptrace() {
+    let sampled = SampledUser { time: 10_000.0, samples: 1_000_000, executions: 1 };
+    let mut observed = ObservedRuns { user: Some(sampled), ..busy_by_ptrace(1) };
+    let even = costs_of(&ObservedRuns { user: None, ..busy_by_ptrace(1) }, None);
+    observed.recordings[0].usage.minor_faults = 100;
+    let all = Lags::of(&observed.recordings[0]).user(&observed.recordings[0], &even);
+    let found = costs_of(&observed, None);
+    // all of it may be faults
+    assert!((found.syscall.around - even.syscall.around).abs() < 1.0, "{found:?} for {all} ns");
+}
+
+/// So many runs of 190 µs from the launch, untraced.
+fn busy_by_ptrace(runs: usize) -> ObservedRuns {
+    let recording = Recording { backend: Backend::Ptrace, ..busy() };
+    ObservedRuns {
+        recordings: vec![recording; runs],
+        traced: vec![1e6; runs],
+        untraced: vec![190_000.0],
+        ..ObservedRuns::default()
     }
 }
 
@@ -221,7 +283,7 @@ fn time_in_which_others_had_the_processor_is_no_cost() {
     events.iter_mut().filter(|event| event.at.0 > 150_500).for_each(|event| later(event, 199_500));
     events.push(event(1, 350_000, EventKind::OffCpu(absence)));
     events.sort_by_key(|event| event.at);
-    let [alone, with] = [observed(1.1, 0.0), preempted].map(|runs| Correction::of(&runs, costs).unwrap().0);
+    let [alone, with] = [observed(1.1, 0.0), preempted].map(|runs| costs_of(&runs, costs));
     assert!((alone.syscall.around - with.syscall.around).abs() < 2.0, "{alone:?}, {with:?}");
 }
 

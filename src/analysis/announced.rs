@@ -22,6 +22,7 @@ pub(super) fn announcer(events: &[Event]) -> Option<[u32; 2]> {
         }
         Some(Sign::Stderr { bytes }) => writer_of(events.iter().filter_map(to_stderr), *bytes),
         Some(Sign::Socket { holders }) => listener(events, at, holders),
+        Some(Sign::Ready { pid }) => Some([*pid; 2]).filter(|[pid, _]| *pid != 0),
         Some(Sign::Mark) | None => None,
     }
 }

@@ -178,6 +178,7 @@ fn ending(analysis: &TraceAnalysis) -> Vec<String> {
             Until::FirstByte => "at its first byte of output".to_owned(),
             Until::Text(text) => format!("when it printed `{}`", String::from_utf8_lossy(text)),
             Until::Port(port) => format!("when something listened on port {port}"),
+            Until::Ready => "when the program said that it is ready".to_owned(),
             Until::Mark(name) => format!("at its mark `{name}`"),
         };
         return vec![format!("Each run ended {moment}; then the program was stopped.")];

@@ -35,6 +35,7 @@ pub fn ended_by(until: &Until) -> EndedBy {
         Until::FirstByte => EndedBy::FirstByte,
         Until::Text(text) => EndedBy::Text(String::from_utf8_lossy(text).into_owned()),
         Until::Port(port) => EndedBy::Port(*port),
+        Until::Ready => EndedBy::Ready,
         Until::Mark(name) => EndedBy::Mark(name.to_string()),
     }
 }

@@ -241,6 +241,7 @@ fn reached(recording: &Recording, options: &RunOptions) -> Result<(), LaunchErro
         Until::FirstByte => "printed anything".to_owned(),
         Until::Text(text) => format!("printed `{}`", String::from_utf8_lossy(text).escape_debug()),
         Until::Port(port) => format!("listened on port {port}"),
+        Until::Ready => "said READY=1".to_owned(),
         Until::Mark(name) => format!("made the mark `{}`", name.escape_debug()),
     };
     Err(LaunchError::NotReached { awaited, last: recording.output.last_errors(LAST_LINES) })

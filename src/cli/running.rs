@@ -24,6 +24,9 @@ pub(super) struct RunningArgs {
     /// End each run when something listens on this TCP port, and stop the program
     #[arg(long, value_name = "PORT", value_parser = whole::<u16>(1..=65535), conflicts_with_all = ["until", "until_first_byte"])]
     until_port: Option<u16>,
+    /// End each run when a process sends READY=1 to `NOTIFY_SOCKET`, as services of systemd do, and stop the program
+    #[arg(long, conflicts_with_all = ["until", "until_first_byte", "until_port"])]
+    until_ready: bool,
 }
 
 impl RunningArgs {
@@ -73,6 +76,9 @@ impl RunningArgs {
     fn until(&self, output: OutputKind) -> Result<Option<Until>, String> {
         if let Some(port) = self.until_port {
             return Ok(Some(Until::Port(port)));
+        }
+        if self.until_ready {
+            return Ok(Some(Until::Ready));
         }
         let until = match &self.until {
             Some(text) if text.is_empty() => {

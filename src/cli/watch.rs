@@ -11,9 +11,8 @@ use crate::prometheus::PrometheusPlan;
 use crate::report::formats::Format;
 use crate::watch::scope::{control_group, user_id};
 use crate::watch::{CommandLines, Subject, WantedStarts, WatchPlan};
-use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::starts::MAX_PROGRAM_BYTES;
-use firstbyte_measure::tracer::watch::Scope;
+use firstbyte_measure::tracer::watch::{Scope, WantedCalls};
 use firstbyte_measure::units::{Bytes, parse_bytes};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -49,6 +48,10 @@ pub struct Args {
     /// Also measure the time to the first output; this makes every system call of the machine slower
     #[arg(long)]
     first_output: bool,
+    /// Also measure the parts that programs name by marks (see docs/marks.md); this makes every system call of the machine
+    /// slower
+    #[arg(long)]
+    marks: bool,
     /// Use at most this much memory; programs and command lines that do not fit are only counted
     #[arg(long, value_name = "SIZE", value_parser = memory, default_value = "64MiB")]
     memory: u64,
@@ -148,15 +151,12 @@ fn programs(text: &str) -> Result<u32, String> {
     })
 }
 
-const UNSEEN_OUTPUT: &str =
-    "the `ptrace` backend does not see the first output\nhelp: leave out `--first-output` or `--backend`";
+/// What ptrace does not see of a watch, with its option.
+const UNSEEN: [(&str, &str); 2] = [("the first output", "--first-output"), ("marks", "--marks")];
 
 impl Args {
     /// The plan, or an error that ends in its `help:` line.
     pub fn plan(self) -> Result<Plan, String> {
-        if self.first_output && BackendChoice::from(self.backend) == BackendChoice::Ptrace {
-            return Err(UNSEEN_OUTPUT.to_owned());
-        }
         let subject = self.subject()?;
         self.check_backend()?;
         let (command_lines, prometheus) = (self.command_lines(), self.prometheus());
@@ -168,7 +168,7 @@ impl Args {
             subject,
             backend: self.backend.into(),
             memory: self.memory,
-            first_output: self.first_output,
+            calls: WantedCalls { outputs: self.first_output, marks: self.marks },
             timeline: exports.iter().any(|(format, _)| matches!(format, Format::Perfetto | Format::Firefox)),
             command_lines,
             starts,
@@ -178,7 +178,16 @@ impl Args {
     }
 
     fn check_backend(&self) -> Result<(), String> {
-        if self.trace.is_none() || !matches!(self.backend, BackendArg::Ptrace) {
+        if !matches!(self.backend, BackendArg::Ptrace) {
+            return Ok(());
+        }
+        let wanted = [self.first_output, self.marks];
+        if let Some(((what, option), _)) = UNSEEN.iter().zip(wanted).find(|(_, wanted)| *wanted) {
+            return Err(format!(
+                "the `ptrace` backend does not see {what}\nhelp: leave out `{option}` or `--backend`"
+            ));
+        }
+        if self.trace.is_none() {
             return Ok(());
         }
         Err("`--trace` needs the bpf backend: a program can have one ptrace tracer only\nhelp: leave out --backend ptrace"

@@ -48,6 +48,8 @@ pub enum EndedBy {
     Text(String),
     /// Something listened on this TCP port.
     Port(u16),
+    /// A process said that it is ready.
+    Ready,
     /// The program made this mark.
     Mark(String),
 }

@@ -2,6 +2,8 @@
 
 use super::watch::{WatchProgram, WatchTimes};
 use crate::stats::log_histogram;
+use firstbyte_measure::timeline::marks::{MOST_NAMES, OTHERS};
+use std::collections::BTreeMap;
 
 /// The label of all programs without one of their own.
 pub const OTHER: &str = "other";
@@ -12,6 +14,8 @@ pub const FIRST_OUTPUT_BOUNDS: &[u64] =
     &[1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 100_000_000, 1_000_000_000];
 pub const LIFETIME_BOUNDS: &[u64] =
     &[1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
+
+pub const MARK_BOUNDS: &[u64] = &[100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
 /// The counts so far. They only grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +39,8 @@ pub struct ProgramFigures {
     pub startup: Buckets,
     pub first_output: Buckets,
     pub lifetime: Buckets,
+    /// The parts that end with a mark, by its name: at most [`MOST_NAMES`], and [`OTHERS`].
+    pub marks: BTreeMap<String, Buckets>,
 }
 
 impl Default for ProgramFigures {
@@ -46,6 +52,7 @@ impl Default for ProgramFigures {
             startup: Buckets::empty(STARTUP_BOUNDS),
             first_output: Buckets::empty(FIRST_OUTPUT_BOUNDS),
             lifetime: Buckets::empty(LIFETIME_BOUNDS),
+            marks: BTreeMap::new(),
         }
     }
 }
@@ -59,6 +66,11 @@ impl ProgramFigures {
             startup: Buckets::of(program.startup_ns.as_ref(), STARTUP_BOUNDS),
             first_output: Buckets::of(program.first_output_ns.as_ref(), FIRST_OUTPUT_BOUNDS),
             lifetime: Buckets::of(program.lifetime_ns.as_ref(), LIFETIME_BOUNDS),
+            marks: program
+                .marks
+                .iter()
+                .map(|(name, times)| (name.clone(), Buckets::of(Some(times), MARK_BOUNDS)))
+                .collect(),
         }
     }
 
@@ -70,6 +82,18 @@ impl ProgramFigures {
         self.startup.add_growth(&before.startup, &now.startup);
         self.first_output.add_growth(&before.first_output, &now.first_output);
         self.lifetime.add_growth(&before.lifetime, &now.lifetime);
+        let nothing = Buckets::empty(MARK_BOUNDS);
+        for (name, times) in &now.marks {
+            self.mark(name).add_growth(before.marks.get(name).unwrap_or(&nothing), times);
+        }
+    }
+
+    /// Programs with the same name share a label, and so the number of its marks.
+    fn mark(&mut self, name: &str) -> &mut Buckets {
+        let most = MOST_NAMES + usize::from(self.marks.contains_key(OTHERS));
+        let is_listed = name == OTHERS || self.marks.contains_key(name) || self.marks.len() < most;
+        let name = if is_listed { name } else { OTHERS };
+        self.marks.entry(name.to_owned()).or_insert_with(|| Buckets::empty(MARK_BOUNDS))
     }
 }
 

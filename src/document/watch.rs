@@ -7,6 +7,7 @@ use crate::stats::LogHistogram;
 use firstbyte_measure::launch::ExitStatus;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::path::Path;
 use std::rc::Rc;
@@ -125,6 +126,9 @@ pub struct WatchProgram {
     pub lifetime_ns: Option<WatchTimes>,
     /// CPU time of all its threads and forks.
     pub cpu_ns: u64,
+    /// By the name of the mark that ends it, each part of its executions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub marks: BTreeMap<String, WatchTimes>,
     /// The command lines with the largest sums of lifetimes.
     pub command_lines: Vec<WatchCommandLine>,
 }

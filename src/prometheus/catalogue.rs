@@ -50,10 +50,15 @@ impl Catalogue {
         Exposition {
             version: env!("CARGO_PKG_VERSION"),
             scope: document.scope.clone(),
-            programs: labels.chain([(OTHER.to_owned(), self.rest.clone())]).collect(),
+            programs: labels.chain([(OTHER.to_owned(), self.without_marks())]).collect(),
             lost_events: document.lost_events,
             unwritten,
         }
+    }
+
+    /// What has no label of its own has no marks: those of different programs have nothing in common.
+    fn without_marks(&self) -> ProgramFigures {
+        ProgramFigures { marks: BTreeMap::new(), ..self.rest.clone() }
     }
 
     fn forget_moved_rows(&mut self, results: &[WatchProgram]) {

@@ -9,6 +9,9 @@ pub(super) const RUN: u64 = 200;
 /// What a command line costs, besides its text.
 pub(super) const COMMAND_LINE: u64 = 192;
 
+/// What a mark of a program costs, besides its name: mostly its histogram.
+pub(super) const MARK: u64 = 2600;
+
 /// What a step towards the critical path costs, besides its programs.
 pub(super) const STEP: u64 = 80;
 

@@ -8,6 +8,7 @@ mod critical;
 mod findings;
 #[cfg(fuzzing)]
 pub mod fuzzed;
+mod marks;
 mod memory;
 mod observe;
 mod program;

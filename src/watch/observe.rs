@@ -12,7 +12,7 @@ use firstbyte_measure::machine::Machine;
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::choose::ChooseError;
 use firstbyte_measure::tracer::starts::TracedStarts;
-use firstbyte_measure::tracer::watch::{Scope, WatchEvent, Watcher};
+use firstbyte_measure::tracer::watch::{Scope, WantedCalls, WatchEvent, Watcher};
 use firstbyte_measure::tracer::watcher::attach_watcher;
 use firstbyte_measure::units::Nanos;
 use serde_json::Value;
@@ -36,8 +36,8 @@ pub struct WatchPlan {
     pub backend: BackendChoice,
     /// In bytes: the kernel's buffer and what is kept.
     pub memory: u64,
-    /// The first output is wanted, which makes every system call of the machine slower.
-    pub first_output: bool,
+    /// What is wanted of other system calls than execs, which makes every system call of the machine slower.
+    pub calls: WantedCalls,
     /// Every execution is wanted, and not only their sums.
     pub timeline: bool,
     pub command_lines: CommandLines,
@@ -114,7 +114,7 @@ pub fn observe(plan: &WatchPlan, audience: &mut dyn Audience) -> Result<Watched,
     let machine = std::thread::Builder::new().spawn(Machine::examine).ok();
     let ring = ring_size(plan.memory);
     let is_command = matches!(plan.subject, Subject::Command(_));
-    let watcher = attach_watcher(plan.backend, is_command, ring, plan.first_output)?;
+    let watcher = attach_watcher(plan.backend, is_command, ring, plan.calls)?;
     let starts = plan.starts.as_ref().map(|wanted| Collector::attach(wanted, plan.memory));
     let mut watch = Watch {
         watcher,

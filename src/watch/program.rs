@@ -1,5 +1,6 @@
 //! What is added up for one program.
 
+use super::marks::PartTimes;
 use super::memory::{COMMAND_LINE, Memory};
 use crate::stats::LogHistogram;
 use firstbyte_measure::tracer::watch::{EndedProgram, Ending};
@@ -35,6 +36,7 @@ pub(super) struct Program {
     pub(super) first_output: LogHistogram,
     pub(super) lifetime: LogHistogram,
     pub(super) cpu_ns: u64,
+    pub(super) parts: PartTimes,
     pub(super) commands: HashMap<Rc<str>, CommandLine>,
     pub(super) unlisted_commands: u64,
     /// The programs of the same name that executed it in the end, by their paths.
@@ -68,7 +70,8 @@ impl Program {
         name(&self.path)
     }
 
-    /// Adds all executions of another program. Nothing is kept of its command lines, its shims and the errors of its execs.
+    /// Adds all executions of another program. Nothing is kept of its command lines, its marks, its shims and
+    /// the errors of its execs.
     pub(super) fn absorb(&mut self, other: &Program) {
         self.execs += other.execs;
         self.failed += other.failed;
@@ -87,11 +90,13 @@ impl Program {
         self.unlisted_commands += other.unlisted_commands + listed;
     }
 
-    /// What its command lines and shims take, without command lines that a timeline also has.
+    /// What its command lines, marks and shims take, without command lines that a timeline also has.
     pub(super) fn memory_of_texts(&self) -> u64 {
         let lines = self.commands.keys().filter(|line| Rc::strong_count(line) == 1);
         let lines: u64 = lines.map(|line| COMMAND_LINE + line.len() as u64).sum();
-        lines + self.shims.keys().map(|path| COMMAND_LINE + path.len() as u64).sum::<u64>()
+        lines
+            + self.parts.memory()
+            + self.shims.keys().map(|path| COMMAND_LINE + path.len() as u64).sum::<u64>()
     }
 
     /// The counts of a shim that has executed this program; `None` if there is no memory for a new one.

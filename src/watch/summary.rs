@@ -17,7 +17,7 @@ use firstbyte_measure::tracer::Backend;
 use firstbyte_measure::tracer::watch::Ending;
 use firstbyte_measure::units::Nanos;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// The largest number of command lines of one program.
@@ -163,8 +163,14 @@ fn row(id: ProgramId, program: &Program, label: String, critical_path: Option<Wa
         first_output_ns: WatchTimes::of(&program.first_output),
         lifetime_ns: WatchTimes::of(&program.lifetime),
         cpu_ns: program.cpu_ns,
+        marks: marks(program),
         command_lines: command_lines(program),
     }
+}
+
+fn marks(program: &Program) -> BTreeMap<String, WatchTimes> {
+    let times = program.parts.iter().filter_map(|(name, times)| Some((name.clone(), WatchTimes::of(times)?)));
+    times.collect()
 }
 
 fn command_lines(program: &Program) -> Vec<WatchCommandLine> {

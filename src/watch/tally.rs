@@ -2,12 +2,13 @@
 
 use super::command_lines::CommandLines;
 use super::critical::{CriticalPath, Startups};
+use super::marks::OpenParts;
 use super::memory::{Memory, RUN};
 use super::program::name;
 use super::programs::{ProgramId, Programs};
 use super::tree::ProcessTree;
 use firstbyte_measure::tracer::watch::{
-    EndedProgram, Ending, FailedExec, ProgramRun, StartedProgram, WatchEvent,
+    EndedProgram, Ending, FailedExec, MadeMark, ProgramRun, StartedProgram, WatchEvent,
 };
 use firstbyte_measure::units::Nanos;
 use std::collections::{HashMap, HashSet};
@@ -71,6 +72,7 @@ struct Running {
     first: (ProgramId, ProgramRun),
     /// As `created`, of the earlier programs of the process.
     created_before: u64,
+    parts: OpenParts,
 }
 
 /// Execs that failed one after the other, of files with the same name.
@@ -116,6 +118,7 @@ impl Tally {
             WatchEvent::Started(started) => self.start(started),
             WatchEvent::Ended(ended) => self.end(ended),
             WatchEvent::Failed(failed) => self.fail(failed),
+            WatchEvent::Marked(mark) => self.mark(mark),
             WatchEvent::LateWait(wait) => {
                 if let Some(critical) = &mut self.critical {
                     critical.wait(*wait);
@@ -152,6 +155,7 @@ impl Tally {
             created: 0,
             first: earlier.as_ref().map_or((program, started.run), |earlier| earlier.first),
             created_before: earlier.map_or(0, |earlier| earlier.created_before + earlier.created),
+            parts: OpenParts::default(),
         };
         self.note_shim(&running);
         self.running.insert(started.run, running);
@@ -231,6 +235,13 @@ impl Tally {
         self.tree.end(original.node, Nanos(0), ended.cpu);
         let lifetime = ended.forked.and_then(|forked| ended.at.since(forked)).unwrap_or_default();
         program.forks_ns = program.forks_ns.saturating_add(lifetime.0);
+    }
+
+    /// A mark counts while its program runs.
+    fn mark(&mut self, mark: &MadeMark) {
+        let Some(running) = self.running.get_mut(&mark.by) else { return };
+        let Some((name, time)) = running.parts.ended_by(mark) else { return };
+        self.programs.get(running.program).parts.add(&name, time, &mut self.memory);
     }
 
     fn fail(&mut self, failed: &FailedExec) {

@@ -4,6 +4,7 @@ use crate::prometheus_page::{Page, Sample};
 use crate::support::skipped;
 use firstbyte_measure::launch::find_in_path;
 use firstbyte_measure::tracer::BackendChoice;
+use firstbyte_measure::tracer::watch::WantedCalls;
 use firstbyte_measure::tracer::watcher::attach_watcher;
 use serde_json::{Value, json};
 use std::fs;
@@ -12,7 +13,7 @@ use std::process::{Command, Stdio};
 
 /// Whether this machine can watch. Otherwise the test is reported as skipped.
 pub(crate) fn works() -> bool {
-    attach_watcher(BackendChoice::Bpf, true, 1 << 18, false)
+    attach_watcher(BackendChoice::Bpf, true, 1 << 18, WantedCalls::default())
         .map_err(|error| skipped(&error.to_string()))
         .is_ok()
 }

@@ -5,6 +5,7 @@ use crate::tracees::built;
 use firstbyte_measure::launch::{ExitStatus, Launcher, OutputKind};
 use firstbyte_measure::tracer::BackendChoice;
 use firstbyte_measure::tracer::pipe::PipeTracer;
+use firstbyte_measure::tracer::watch::WantedCalls;
 use firstbyte_measure::tracer::watcher::attach_watcher;
 use firstbyte_measure::tracer::{RunOptions, Tracer};
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 /// Whether this machine can watch. Otherwise the test is reported as skipped.
 fn works() -> bool {
-    attach_watcher(BackendChoice::Bpf, true, 1 << 18, false)
+    attach_watcher(BackendChoice::Bpf, true, 1 << 18, WantedCalls::default())
         .map_err(|error| skipped(&error.to_string()))
         .is_ok()
 }

@@ -162,10 +162,9 @@ int main(int count, char **arguments)
 		hostile();
 	else if (!strcmp(way, "many"))
 		many(atol(arguments[2]), atol(arguments[3]));
-	else if (!strcmp(way, "killed")) {
-		mark("MARK: before");
-		nap();
-		mark("MARK+: unfinished");
+	else if (!strcmp(way, "all")) {
+		plain();
+		mark("MARK+: open");
 		raise(SIGKILL);
 	} else {
 		nap();

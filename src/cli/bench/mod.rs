@@ -79,7 +79,7 @@ pub struct Args {
     marks: bool,
     /// End each run at the mark NAME, and stop the program; there are no untraced runs then, and no CPU times or hardware
     /// counters; see docs/marks.md
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["until", "until_first_byte", "until_port", "from", "to"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["until", "until_first_byte", "until_port", "until_ready", "from", "to"])]
     until_mark: Option<String>,
     /// Exit with status 1 if a command is slower than the reference by more than PERCENT, with 99 % confidence; the time is
     /// that of --compare-by

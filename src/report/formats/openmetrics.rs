@@ -43,6 +43,7 @@ pub fn render(exposition: &Exposition, dialect: Dialect) -> String {
         |f| &f.first_output,
     );
     page.histogram("lifetime_seconds", "From the entry of execve to the end.", exposition, |f| &f.lifetime);
+    page.marks(exposition);
     page.single("lost_events", "Events that could not be recorded.", exposition.lost_events);
     page.single("textfile_errors", "Times that the text file could not be written.", exposition.unwritten);
     page.end()
@@ -113,22 +114,40 @@ impl Page {
         for (program, figures) in &exposition.programs {
             let buckets = buckets(figures);
             if buckets.count() > 0 {
-                self.buckets(name, &escaped(program), buckets);
+                self.buckets(name, &format!("program=\"{}\"", escaped(program)), buckets);
             }
         }
     }
 
-    fn buckets(&mut self, name: &str, program: &str, buckets: &Buckets) {
+    /// Without a mark there is nothing, not even the head: they are seen only if they are wanted.
+    fn marks(&mut self, exposition: &Exposition) {
+        let name = "mark_seconds";
+        let all = exposition.programs.iter().flat_map(|(program, figures)| {
+            figures.marks.iter().map(move |(mark, buckets)| (escaped(program), escaped(mark), buckets))
+        });
+        let mut all = all.filter(|(.., buckets)| buckets.count() > 0).peekable();
+        if all.peek().is_some() {
+            self.head(
+                name,
+                Metric::Histogram,
+                "seconds",
+                "The part that ends with this mark of the program.",
+            );
+        }
+        for (program, mark, buckets) in all {
+            self.buckets(name, &format!("program=\"{program}\",mark=\"{mark}\""), buckets);
+        }
+    }
+
+    fn buckets(&mut self, name: &str, labels: &str, buckets: &Buckets) {
         let mut below = 0;
         let bounds = buckets.bounds.iter().map(|bound| seconds(*bound)).chain(["+Inf".to_owned()]);
         for (bound, count) in bounds.zip(&buckets.counts) {
             below += count;
-            self.line(format_args!(
-                "firstbyte_{name}_bucket{{program=\"{program}\",le=\"{bound}\"}} {below}"
-            ));
+            self.line(format_args!("firstbyte_{name}_bucket{{{labels},le=\"{bound}\"}} {below}"));
         }
-        self.line(format_args!("firstbyte_{name}_count{{program=\"{program}\"}} {below}"));
-        self.line(format_args!("firstbyte_{name}_sum{{program=\"{program}\"}} {}", seconds(buckets.sum)));
+        self.line(format_args!("firstbyte_{name}_count{{{labels}}} {below}"));
+        self.line(format_args!("firstbyte_{name}_sum{{{labels}}} {}", seconds(buckets.sum)));
     }
 
     fn end(mut self) -> String {

@@ -24,6 +24,7 @@ pub fn full(compared: &Compared, terminal: &Terminal) -> String {
     let [first, second] = compared.sides.each_ref().map(|side| side.summary);
     let (difference, least) = (Difference::between(first, second), noteworthy(compared));
     let mut sections = vec![kinds(&difference, least, LINES, terminal)];
+    sections.extend((!difference.marks.is_empty()).then(|| marks(&difference, terminal)));
     let findings = finding_texts(compared, terminal);
     let lines: String = findings.iter().map(|text| text.whole(terminal)).collect();
     sections.extend((!findings.is_empty()).then(|| findings_title(terminal) + &lines));
@@ -58,12 +59,18 @@ pub fn first_screen(compared: &Compared, terminal: &Terminal) -> String {
     let table = kinds(&difference, least, parts, terminal);
     let fits = table.lines().count() + of_finding < screen.left;
     screen.add(&if fits { table } else { kinds(&difference, least, 0, terminal) });
+    let marks = marks(&difference, terminal);
+    let are_first = marks.lines().count() + of_finding < screen.left;
+    if are_first && !marks.is_empty() {
+        screen.add(&marks);
+    }
     if !findings.is_empty() && screen.left > findings[0].least + 1 {
         let fitting = listed(&findings, screen.left - 2, terminal);
         screen.is_cut |= fitting.shown < findings.len();
         screen.add(&(findings_title(terminal) + &fitting.text));
     }
-    for section in changes(&difference, least, terminal) {
+    let later = (!are_first).then_some(marks);
+    for section in later.into_iter().chain(changes(&difference, least, terminal)) {
         screen.add(&section);
     }
 
@@ -145,7 +152,6 @@ fn changes(difference: &Difference, least: f64, terminal: &Terminal) -> Vec<Stri
     let steps: Vec<Change> = steps.cloned().collect();
 
     let all = vec![
-        section("Marks", &difference.marks, terminal),
         section("Loads that came or went, by the runtimes' own reports", &loads, terminal),
         section("Steps of the main thread that came or went", &steps, terminal),
         section("Files that came, went or are used differently", &structural(&difference.files), terminal),
@@ -244,6 +250,38 @@ fn kinds(difference: &Difference, least: f64, most: usize, terminal: &Terminal) 
         }
     }
     text
+}
+
+/// The parts that the programs name, those that differ most first.
+fn marks(difference: &Difference, terminal: &Terminal) -> String {
+    if difference.marks.is_empty() {
+        return String::new();
+    }
+    let width = terminal.width.saturating_sub(46).max(14);
+    let title = fitted("Marks", width);
+    let mut text =
+        terminal.bold(&format!("{title}{:>10}{:>10}{:>11}{:>15}", "A", "B", "change", "marks")) + "\n";
+    for change in difference.marks.iter().take(LINES) {
+        text += &mark_row(change, width);
+        text.push('\n');
+    }
+    if let Some(more @ 1..) = difference.marks.len().checked_sub(LINES) {
+        let _ = writeln!(text, "… and {more} more");
+    }
+    text
+}
+
+fn mark_row(change: &Change, width: usize) -> String {
+    let whole = Change { name: format!("`{}`", visible(&change.name)), ..change.clone() };
+    match (change.before, change.after) {
+        (Some(before), Some(after)) => kind_row(&whole, width, before, after),
+        (before, after) => {
+            let only = if before.is_some() { "only A" } else { "only B" };
+            let [a, b] =
+                [before, after].map(|side| side.map_or("-".to_owned(), |side| display_nanos(side.time)));
+            format!("{}{a:>10}{b:>10}{only:>11}", fitted(&whole.name, width))
+        }
+    }
 }
 
 fn parts(difference: &Difference, wanted: WorkKind, least: f64, most: usize, width: usize) -> String {

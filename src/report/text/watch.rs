@@ -13,6 +13,7 @@ use std::fmt::Write;
 /// The largest number of rows, and of findings.
 const MAX_PROGRAMS: usize = 30;
 const MAX_FINDINGS: usize = 12;
+const MAX_MARKS: usize = 12;
 
 /// Names of programs have at least this much room.
 const NARROWEST_NAME: usize = 16;
@@ -27,6 +28,7 @@ pub fn render(document: &WatchDocument, terminal: &Terminal) -> String {
     let parts = [
         head(document, terminal),
         table(document, terminal),
+        list("Marks", marks(document).into_iter(), terminal),
         list("Findings", findings, terminal),
         list("Notes", notes(document).into_iter(), terminal),
     ];
@@ -180,6 +182,25 @@ fn table(document: &WatchDocument, terminal: &Terminal) -> String {
         let _ = writeln!(text, "… and {more} more: --export-json has them all");
     }
     text
+}
+
+/// A line for each mark, those with the largest sums of times first.
+fn marks(document: &WatchDocument) -> Vec<String> {
+    let mut all: Vec<(&String, &String, &WatchTimes)> = Vec::new();
+    for program in &document.results {
+        all.extend(program.marks.iter().map(|(mark, times)| (&program.program, mark, times)));
+    }
+    all.sort_by_key(|(.., times)| std::cmp::Reverse(times.sum)); // stable: equal ones stay in alphabetic order
+
+    let line = |(program, mark, times): &(&String, &String, &WatchTimes)| {
+        let WatchTimes { count, median, p95, .. } = times;
+        let (median, p95, times) = (Nanos(*median), Nanos(*p95), counted(*count, "time", "times"));
+        format!("{}: `{}` {median}, p95 {p95}, {times}", visible(program), visible(mark))
+    };
+    let more = all.len().saturating_sub(MAX_MARKS);
+    let mut shown: Vec<String> = all.iter().take(MAX_MARKS).map(line).collect();
+    shown.extend((more > 0).then(|| format!("… and {more} more: --export-json has them all")));
+    shown
 }
 
 /// The columns without any figure.

@@ -1,5 +1,6 @@
 //! The line of docs/marks.md for each language makes one mark.
 
+use super::go_cache;
 use crate::bench::{firstbyte, folder};
 use crate::support::skipped;
 use firstbyte_measure::launch::find_in_path;
@@ -14,7 +15,7 @@ type Commands = &'static [&'static [&'static str]];
 
 /// How the line of docs/marks.md runs in each language: the tool, the file's name, its text with `LINE`, the commands. `{}` is
 /// the folder of the file. Only those that are installed are tried.
-const LANGUAGES: [(&str, &str, &str, &str, Commands); 19] = [
+const LANGUAGES: [(&str, &str, &str, &str, Commands); 39] = [
     (
         "C",
         "cc",
@@ -58,6 +59,64 @@ const LANGUAGES: [(&str, &str, &str, &str, Commands); 19] = [
     ("make", "make", "Makefile", "LINE\nall:\n\t@:\n", &[&["make"]]),
     ("m4", "m4", "m.m4", "LINE", &[&["m4", "m.m4"]]),
     ("sed", "sed", "m.sed", "LINE\n", &[&["sed", "-n", "-f", "m.sed", "/etc/hostname"]]),
+    ("OCaml", "ocaml", "m.ml", "let () = LINE", &[&["ocaml", "m.ml"]]),
+    (
+        "Haskell",
+        "ghc",
+        "m.hs",
+        "import qualified System.Directory\nmain = LINE >>= \\_ -> return ()\n",
+        &[&["ghc", "-v0", "m.hs"], &["./m"]],
+    ),
+    ("R", "Rscript", "m.R", "LINE\n", &[&["Rscript", "m.R"]]),
+    (
+        "Nim",
+        "nim",
+        "m.nim",
+        "import os\nLINE\n",
+        &[&["nim", "c", "--hints:off", "--nimcache:c", "m.nim"], &["./m"]],
+    ),
+    ("D", "gdc", "m.d", "import std.file;\nvoid main() { LINE }", &[&["gdc", "m.d", "-o", "m"], &["./m"]]),
+    (
+        "Ada",
+        "gnatmake",
+        "m.adb",
+        "with Ada.Directories;\nprocedure M is\nFound : Boolean;\nbegin\nLINE\nend M;\n",
+        &[&["gnatmake", "-q", "m.adb"], &["./m"]],
+    ),
+    ("Pascal", "fpc", "m.pas", "uses SysUtils;\nbegin LINE end.\n", &[&["fpc", "-v0", "m.pas"], &["./m"]]),
+    (
+        "Fortran",
+        "gfortran",
+        "m.f90",
+        "program m\ninteger :: access, found\nLINE\nend program\n",
+        &[&["gfortran", "m.f90", "-o", "m"], &["./m"]],
+    ),
+    (
+        "COBOL",
+        "cobc",
+        "m.cob",
+        "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. m.\n       DATA DIVISION.\n\
+         \x20      WORKING-STORAGE SECTION.\n       01 D PIC X(64).\n       PROCEDURE DIVISION.\n\
+         \x20          LINE\n           STOP RUN.\n",
+        &[&["cobc", "-x", "m.cob", "-o", "m"], &["./m"]],
+    ),
+    (
+        "Vala",
+        "valac",
+        "m.vala",
+        "int main() { LINE return 0; }\n",
+        &[&["valac", "m.vala", "-o", "m"], &["./m"]],
+    ),
+    ("Erlang", "escript", "m.erl", "#!/usr/bin/env escript\nmain(_) -> LINE.\n", &[&["escript", "m.erl"]]),
+    ("Elixir", "elixir", "m.exs", "LINE\n", &[&["elixir", "m.exs"]]),
+    ("Scheme (Guile)", "guile", "m.scm", "LINE\n", &[&["guile", "--no-auto-compile", "m.scm"]]),
+    ("Prolog (SWI)", "swipl", "m.pl", ":- LINE.\n", &[&["swipl", "-g", "halt", "m.pl"]]),
+    ("Forth (Gforth)", "gforth", "m.fs", "LINE\nbye\n", &[&["gforth", "m.fs"]]),
+    ("JavaScript (Bun)", "bun", "m.js", "const fs = require('fs'); LINE", &[&["bun", "m.js"]]),
+    ("JavaScript (Deno)", "deno", "m.ts", "LINE\n", &[&["deno", "run", "-A", "m.ts"]]),
+    ("fish", "fish", "m.fish", "LINE\n", &[&["fish", "--no-config", "m.fish"]]),
+    ("ksh", "ksh", "m.ksh", "LINE\n", &[&["ksh", "m.ksh"]]),
+    ("tcsh", "tcsh", "m.tcsh", "LINE\n", &[&["tcsh", "-f", "m.tcsh"]]),
 ];
 
 /// The lines of the table in docs/marks.md.
@@ -86,7 +145,7 @@ fn the_line_of_each_language_makes_one_mark() {
         let (run, before) = commands.split_last().unwrap();
         for words in before {
             let mut command = Command::new(words[0]);
-            command.args(&words[1..]).current_dir(place.path()).env("GOCACHE", place.path().join("go"));
+            command.args(&words[1..]).current_dir(place.path()).env("GOCACHE", go_cache());
             let built = command.output().unwrap();
             assert!(built.status.success(), "{language}: {}", String::from_utf8_lossy(&built.stderr));
         }

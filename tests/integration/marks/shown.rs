@@ -217,4 +217,14 @@ fn diff_compares_start_ups_by_mark() {
     let marks = document["difference"]["marks"].as_array().unwrap();
     let change = |name: &str| marks.iter().find(|change| change["name"] == name).unwrap().clone();
     assert!(change("config")["after"].is_null() && change("all")["before"].is_null(), "{document}");
+
+    let text = firstbyte(
+        folder().path(),
+        &[&words[..4], &["--full"], &commands.each_ref().map(String::as_str)].concat(),
+    );
+    let text = String::from_utf8(text.stdout).unwrap();
+    let row =
+        |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
+    assert!(row("`config`").contains("only A") && row("`all`").contains("only B"), "{text}");
+    assert!(row("Marks").contains("change"), "{text}");
 }

@@ -64,6 +64,37 @@ fn a_program_that_ends_without_the_mark_is_no_sample() {
     }
 }
 
+/// It says that it is ready after 10 ms, and never ends.
+const SERVICE: &str = "import os, socket, time
+said = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+address = os.environ['NOTIFY_SOCKET']
+said.connect('\\0' + address[1:] if address[0] == '@' else address)
+said.send(b'STATUS=starting')
+time.sleep(0.01)
+said.send(b'READY=1\\nSTATUS=up')
+time.sleep(60)
+";
+
+#[test]
+fn a_service_says_itself_that_it_is_ready() {
+    for backend in ["bpf", "ptrace", "pipe"] {
+        let place = folder();
+        fs::write(place.path().join("service"), SERVICE).unwrap();
+        let command = format!("/usr/bin/python3 {}", place.path().join("service").display());
+        let Some(document) = benched(backend, &command, &["--until-ready", "--timeout", "20s"]) else {
+            continue;
+        };
+        let result = &document["results"][0];
+        let times: Vec<f64> =
+            result["times"].as_array().unwrap().iter().map(|s| s.as_f64().unwrap()).collect();
+        assert_eq!(times.len(), 4, "{backend}: {document}");
+        assert!(times.iter().all(|seconds| (0.01..10.0).contains(seconds)), "{backend}: {times:?}");
+        assert_eq!(result["plan"]["until"], "ready");
+        let failed = benched(backend, "sh -c 'echo x'", &["--until-ready"]).unwrap();
+        assert!(failed["failed"].to_string().contains("it ended before it said READY=1"), "{failed}");
+    }
+}
+
 #[test]
 fn what_sees_no_marks_is_refused_before_anything_runs() {
     for (arguments, clue) in [

@@ -64,7 +64,7 @@ impl Foreground {
     pub fn wait(&mut self, pause: Duration) -> io::Result<Option<(ExitStatus, Nanos)>> {
         self.pass_on_signals();
         match &mut self.reaper {
-            Reaper::Ourselves(end) if end.wait([-1, -1], pause).0 => {
+            Reaper::Ourselves(end) if end.wait([-1; 3], pause).0 => {
                 Ok(Some((reaped(end.child())?, clock::now())))
             }
             Reaper::Ourselves(_) => Ok(None),

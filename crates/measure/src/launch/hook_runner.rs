@@ -193,7 +193,7 @@ impl Watched {
     /// Returns early if a signal arrives.
     fn has_ended(&self, pause: Duration) -> bool {
         // The keeper closes its end when it ends, and reports before.
-        let (keeper_ended, may_have_reported) = self.keeper.wait([self.reports.as_raw_fd(), -1], pause);
+        let (keeper_ended, may_have_reported) = self.keeper.wait([self.reports.as_raw_fd(), -1, -1], pause);
         keeper_ended || may_have_reported && has_bytes(&self.reports)
     }
 }

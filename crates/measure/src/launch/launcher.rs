@@ -211,6 +211,9 @@ impl Launcher {
         stdout: &mut Stdout,
         preparation: Preparation<'_>,
     ) -> Result<Child, LaunchError> {
+        if let Some((name, address)) = stdout.ready_variable() {
+            self.set_variable(name, address.as_ref());
+        }
         let streams = Streams {
             stdin: self.stdin.as_ref().map_or(0, AsRawFd::as_raw_fd),
             stdout: stdout.tracee_end(),

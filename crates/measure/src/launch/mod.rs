@@ -22,6 +22,7 @@ pub mod kill_guard;
 mod known_environment;
 mod launcher;
 pub mod limits;
+mod notify;
 pub mod nudge;
 pub mod ourselves;
 mod pipes;

@@ -100,13 +100,14 @@ impl ChildEnd {
 
     /// Whether it has come, and whether one of the other descriptors may have something to read, after waiting at most
     /// `pause` for one.
-    pub(crate) fn wait(&self, [output, errors]: [i32; 2], pause: Duration) -> (bool, bool) {
+    pub(crate) fn wait(&self, others: [i32; 3], pause: Duration) -> (bool, bool) {
         let Some(pidfd) = &self.pidfd else {
-            let read = polled([output, errors], pause.min(LOOK));
+            let read = polled(others, pause.min(LOOK));
             return (self.has_come(), read.is_none_or(|read| read.contains(&true)));
         };
-        match polled([pidfd.as_raw_fd(), output, errors], pause) {
-            Some([ended, output, errors]) => (ended, output || errors),
+        let [output, errors, ready] = others;
+        match polled([pidfd.as_raw_fd(), output, errors, ready], pause) {
+            Some([ended, others @ ..]) => (ended, others.contains(&true)),
             None => (self.has_come(), true),
         }
     }
@@ -132,10 +133,10 @@ mod tests {
     fn without_a_descriptor_the_end_of_a_child_is_seen_as_well() {
         let mut child = Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
         let end = ChildEnd { pidfd: None, ..ChildEnd::of(child.id().cast_signed()) };
-        assert_eq!(end.wait([-1, -1], Duration::from_millis(1)), (false, false));
+        assert_eq!(end.wait([-1; 3], Duration::from_millis(1)), (false, false));
         drop(child.stdin.take());
-        while !end.wait([-1, -1], Duration::from_secs(60)).0 {}
+        while !end.wait([-1; 3], Duration::from_secs(60)).0 {}
         assert!(child.wait().unwrap().success());
-        assert!(end.wait([-1, -1], Duration::ZERO).0, "it was reaped");
+        assert!(end.wait([-1; 3], Duration::ZERO).0, "it was reaped");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::diagnosis::LaunchError;
 use super::interrupt;
+use super::notify;
 use super::pipes::{close_together, pipe, read_now};
 use super::places::PlaceSearch;
 use super::stderr::Stderr;
@@ -135,8 +136,21 @@ impl Stdout {
     }
 
     /// Ends the run when this has come.
-    pub(crate) fn end_at(&mut self, until: Until) {
-        self.awaited = Some(Awaited::new(until, self.kind == OutputKind::Pty));
+    ///
+    /// # Errors
+    ///
+    /// There is no socket for it.
+    pub(crate) fn end_at(&mut self, until: Until) -> Result<(), LaunchError> {
+        self.awaited = Some(Awaited::new(until, self.kind == OutputKind::Pty)?);
+        Ok(())
+    }
+
+    /// The variable that the tracee needs to say that it is ready; `None`: that does not end the run.
+    pub(super) fn ready_variable(&self) -> Option<(&'static str, String)> {
+        match &self.awaited {
+            Some(Awaited::Ready(socket)) => Some((notify::VARIABLE, socket.address())),
+            _ => None,
+        }
     }
 
     /// Where a tracer notes the mark that ends the run; `None`: no mark does.
@@ -198,15 +212,20 @@ impl Stdout {
         self.stderr.tracee_end()
     }
 
-    /// The descriptors to poll for output: of stdout and stderr; -1, which poll(2) ignores, if there is nothing to wait for.
-    pub(crate) fn pollable(&self) -> [i32; 2] {
+    /// The descriptors to poll: of stdout, of stderr, and that at which the tracee says that it is ready; -1, which poll(2)
+    /// ignores, if there is nothing to wait for.
+    pub(crate) fn pollable(&self) -> [i32; 3] {
         let stdout = match self.kind {
             OutputKind::Pipe | OutputKind::Pty if !self.collected.closed => {
                 self.ours.as_ref().map_or(-1, AsRawFd::as_raw_fd)
             }
             _ => -1,
         };
-        [stdout, self.stderr.pollable()]
+        let ready = match &self.awaited {
+            Some(Awaited::Ready(socket)) => socket.descriptor(),
+            _ => -1,
+        };
+        [stdout, self.stderr.pollable(), ready]
     }
 
     /// How many bytes of stdout were read so far.

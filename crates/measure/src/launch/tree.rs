@@ -249,7 +249,7 @@ fn kill_and_reap(child: i32) -> Result<(), LaunchError> {
     loop {
         let left = until.saturating_duration_since(Instant::now());
         // A signal ends the wait early, and not every signal interrupts us.
-        let has_ended = end.wait([-1, -1], left).0;
+        let has_ended = end.wait([-1; 3], left).0;
         if is_reaped(child) {
             return Ok(());
         }

@@ -1,5 +1,8 @@
-//! Ends a run before its program ends: at a text in its output, at its first byte, when it listens on a port, or at a mark.
+//! Ends a run before its program ends: at a text in its output, at its first byte, when it listens on a port, at a mark, or when it says that it is
+//! ready.
 
+use super::diagnosis::LaunchError;
+use super::notify::ReadySocket;
 use super::port::{PortWatch, pause_after};
 use crate::clock;
 use crate::units::Nanos;
@@ -23,6 +26,8 @@ pub enum Until {
     Text(Arc<[u8]>),
     /// Something listens on this TCP port.
     Port(u16),
+    /// A process says that it is ready (`READY=1` of `sd_notify(3)`).
+    Ready,
     /// The program makes a mark of this name that does not begin a span. Only tracers see it.
     Mark(Arc<str>),
 }
@@ -45,6 +50,11 @@ pub enum Sign {
     Socket {
         /// The processes that had it open, each with the number of its descriptor.
         holders: Vec<(u32, i32)>,
+    },
+    /// A message.
+    Ready {
+        /// Its sender; 0 if that is not known.
+        pid: u32,
     },
     /// A mark.
     Mark,
@@ -79,6 +89,8 @@ pub(super) enum Awaited {
     },
     /// Something that listens.
     Port(PortWatch),
+    /// A message.
+    Ready(ReadySocket),
     /// A mark.
     Mark(MarkSeen),
 }
@@ -86,8 +98,8 @@ pub(super) enum Awaited {
 impl Awaited {
     /// `terminal`: stdout is a terminal, which adds a carriage return before each newline (ONLCR in termios(3)) unless the
     /// program has switched that off.
-    pub(super) fn new(until: Until, terminal: bool) -> Awaited {
-        match until {
+    pub(super) fn new(until: Until, terminal: bool) -> Result<Awaited, LaunchError> {
+        Ok(match until {
             Until::FirstByte => {
                 Awaited::Output { stdout: OutputSearch::new(Vec::new(), terminal), stderr: None }
             }
@@ -100,8 +112,9 @@ impl Awaited {
                 }
             }
             Until::Port(port) => Awaited::Port(PortWatch::new(port)),
+            Until::Ready => Awaited::Ready(ReadySocket::open()?),
             Until::Mark(_) => Awaited::Mark(MarkSeen::default()),
-        }
+        })
     }
 
     /// When it came.
@@ -112,6 +125,7 @@ impl Awaited {
                 found.into_iter().flatten().min()
             }
             Awaited::Port(watch) => watch.found(),
+            Awaited::Ready(socket) => socket.found().map(|(at, _)| at),
             Awaited::Mark(seen) => seen.found(),
         }
     }
@@ -126,6 +140,7 @@ impl Awaited {
                 in_stdout.into_iter().chain(in_stderr).min_by_key(|(at, _)| *at).map(|(_, sign)| sign)
             }
             Awaited::Port(watch) => watch.found().map(|_| Sign::Socket { holders: watch.holders().to_vec() }),
+            Awaited::Ready(socket) => socket.found().map(|(_, pid)| Sign::Ready { pid }),
             Awaited::Mark(seen) => seen.found().map(|_| Sign::Mark),
         }
     }
@@ -146,15 +161,17 @@ impl Awaited {
 
     /// Looks for what no output shows.
     pub(super) fn look(&mut self) {
-        if let Awaited::Port(watch) = self {
-            watch.look();
+        match self {
+            Awaited::Port(watch) => watch.look(),
+            Awaited::Ready(socket) => socket.look(),
+            Awaited::Output { .. } | Awaited::Mark(_) => {}
         }
     }
 
-    /// The longest pause before the next look; `None` if output ends the pause.
+    /// The longest pause before the next look; `None` if what is awaited ends the pause.
     pub(super) fn pause_after(&self, elapsed: Duration) -> Option<Duration> {
         match self {
-            Awaited::Output { .. } => None,
+            Awaited::Output { .. } | Awaited::Ready(_) => None,
             Awaited::Port(_) => Some(pause_after(elapsed)),
             Awaited::Mark(_) => {
                 let [least, most] = MARK_PAUSES;
@@ -238,7 +255,7 @@ mod tests {
     }
 
     fn found_in(wanted: &str, pieces: &[&str], terminal: bool) -> Option<usize> {
-        let mut awaited = Awaited::new(Until::Text(wanted.as_bytes().into()), terminal);
+        let mut awaited = Awaited::new(Until::Text(wanted.as_bytes().into()), terminal).unwrap();
         pieces.iter().position(|piece| {
             awaited.take_stdout(piece.as_bytes());
             awaited.found().is_some()
@@ -258,7 +275,7 @@ mod tests {
     #[test]
     fn the_sign_is_how_much_had_arrived_up_to_the_end_of_the_text() {
         let sign = |pieces: &[&str], terminal| {
-            let mut awaited = Awaited::new(Until::Text(b"ready"[..].into()), terminal);
+            let mut awaited = Awaited::new(Until::Text(b"ready"[..].into()), terminal).unwrap();
             for piece in pieces {
                 awaited.take_stdout(piece.as_bytes());
             }
@@ -268,7 +285,7 @@ mod tests {
         assert_eq!(sign(&["abc\nre", "ady\n", "more"], false), Some(Sign::Stdout { bytes: 9 }));
         assert_eq!(sign(&["abc\r\nre", "ady\r\n"], true), Some(Sign::Stdout { bytes: 9 }));
         assert_eq!(sign(&["read"], false), None);
-        let mut first = Awaited::new(Until::FirstByte, false);
+        let mut first = Awaited::new(Until::FirstByte, false).unwrap();
         first.take_stdout(b"xyz");
         assert_eq!(first.sign(), Some(Sign::Stdout { bytes: 1 }));
     }
@@ -284,7 +301,7 @@ mod tests {
 
     #[test]
     fn any_byte_of_stdout_is_the_first_byte() {
-        let mut awaited = Awaited::new(Until::FirstByte, true);
+        let mut awaited = Awaited::new(Until::FirstByte, true).unwrap();
         awaited.take_stderr(b"x");
         assert_eq!(awaited.found(), None);
         awaited.take_stdout(b"\n");
@@ -293,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_text_counts_in_stdout_and_in_stderr_but_not_across_both() {
-        let mut awaited = Awaited::new(Until::Text(b"ready"[..].into()), false);
+        let mut awaited = Awaited::new(Until::Text(b"ready"[..].into()), false).unwrap();
         awaited.take_stdout(b"rea");
         awaited.take_stderr(b"dy");
         assert_eq!(awaited.found(), None);

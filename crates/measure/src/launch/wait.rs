@@ -217,7 +217,7 @@ fn blocking_wait(
 fn read_first_byte(stdout: &mut Stdout) -> bool {
     let Some(end) = stdout.end.as_ref().map(AsRawFd::as_raw_fd) else { return false };
     loop {
-        let [output, errors] = stdout.pollable();
+        let [output, errors, _] = stdout.pollable();
         match attendant::attended(|| polled_for_long([end, output, errors])).flatten() {
             Some([false, false, true]) => stdout.drain(),
             Some([ended, has_output, _]) if ended || has_output => {

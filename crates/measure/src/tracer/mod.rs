@@ -76,7 +76,7 @@ impl RunOptions {
         }
         let mut stdout = Stdout::open(self.output, self.kept.as_deref(), self.expected.clone())?;
         if let Some(until) = &self.until {
-            stdout.end_at(until.clone());
+            stdout.end_at(until.clone())?;
         }
         if !self.texts.is_empty() {
             stdout.look_for(self.texts.clone());

@@ -65,6 +65,8 @@ pub enum WatchEvent {
     Failed(FailedExec),
     /// A process waits for children that have ended before.
     LateWait(LateWait),
+    /// A program has made a mark.
+    Marked(MadeMark),
 }
 
 /// A process executes a program.
@@ -180,6 +182,26 @@ pub struct FailedExec {
     pub errno: i32,
     /// From its entry to its return.
     pub took: Nanos,
+}
+
+/// A lookup has failed of a path that begins as a mark does (see `timeline::marks`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeMark {
+    /// The program that made it, or of which the process is a copy.
+    pub by: ProgramRun,
+    /// When the lookup was entered.
+    pub at: Nanos,
+    /// The path, at most 255 bytes of it.
+    pub path: Box<[u8]>,
+}
+
+/// Which system calls are looked at besides execs. Each makes every system call of the machine slower, and needs BPF.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WantedCalls {
+    /// Writes, for the first output.
+    pub outputs: bool,
+    /// Lookups of paths, for marks.
+    pub marks: bool,
 }
 
 /// Which processes are watched.

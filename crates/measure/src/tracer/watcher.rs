@@ -5,12 +5,11 @@ use super::choose::BUILT_WITHOUT_BPF;
 use super::choose::{BackendChoice, ChooseError};
 use super::ptrace::PtraceWatch;
 use super::starts::{StartTracer, StartsPlan};
-use super::watch::Watcher;
+use super::watch::{WantedCalls, Watcher};
 
 /// Attaches the watcher that was asked for; `Auto` takes BPF, or else ptrace, which can watch only a command. A BPF watcher has
 /// a buffer of `ring` bytes (a power of two, a multiple of the page size). From now on every task of the machine runs its
-/// programs, but nothing is watched yet. `outputs`: the first output is wanted, which needs BPF and makes every system call of
-/// the machine slower.
+/// programs, but nothing is watched yet.
 ///
 /// # Errors
 ///
@@ -19,15 +18,15 @@ pub fn attach_watcher(
     choice: BackendChoice,
     a_command: bool,
     ring: u32,
-    outputs: bool,
+    calls: WantedCalls,
 ) -> Result<Box<dyn Watcher>, ChooseError> {
     let by_ptrace = || -> Box<dyn Watcher> { Box::<PtraceWatch>::default() };
     match choice {
         BackendChoice::Pipe => Err(ChooseError::NoCalls),
         BackendChoice::Ptrace if !a_command => Err(ChooseError::OnlyACommand),
         BackendChoice::Ptrace => Ok(by_ptrace()),
-        BackendChoice::Bpf => bpf(a_command, ring, outputs),
-        BackendChoice::Auto => bpf(a_command, ring, outputs).or_else(|error| {
+        BackendChoice::Bpf => bpf(a_command, ring, calls),
+        BackendChoice::Auto => bpf(a_command, ring, calls).or_else(|error| {
             let works = a_command && super::probe::ptrace_stop().is_ok();
             if works { Ok(by_ptrace()) } else { Err(error) }
         }),
@@ -57,12 +56,12 @@ pub fn attach_starts(_plan: StartsPlan) -> Result<Box<dyn StartTracer>, ChooseEr
 }
 
 #[cfg(feature = "bpf")]
-fn bpf(a_command: bool, ring: u32, outputs: bool) -> Result<Box<dyn Watcher>, ChooseError> {
-    let watcher = super::bpf::BpfWatch::attach(a_command, ring, outputs);
+fn bpf(a_command: bool, ring: u32, calls: WantedCalls) -> Result<Box<dyn Watcher>, ChooseError> {
+    let watcher = super::bpf::BpfWatch::attach(a_command, ring, calls);
     Ok(Box::new(watcher.map_err(|error| ChooseError::Bpf(error.to_string()))?))
 }
 
 #[cfg(not(feature = "bpf"))]
-fn bpf(_a_command: bool, _ring: u32, _outputs: bool) -> Result<Box<dyn Watcher>, ChooseError> {
+fn bpf(_a_command: bool, _ring: u32, _calls: WantedCalls) -> Result<Box<dyn Watcher>, ChooseError> {
     Err(ChooseError::Bpf(BUILT_WITHOUT_BPF.to_owned()))
 }

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 
 /// The headers that both sides share, and those that they include.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("kernel.h"),
     include_str!("run.h"),
     include_str!("scope.h"),
     include_str!("tree.h"),
+    include_str!("marks.h"),
     include_str!("phases_session.h"),
     include_str!("full_session.h"),
     include_str!("uring.h"),

@@ -51,6 +51,7 @@ fn is_possible(event: &WatchEvent) -> bool {
         WatchEvent::Ended(ended) => ended.at.max(ended.cpu),
         WatchEvent::Failed(_) => Nanos(0),
         WatchEvent::LateWait(wait) => wait.at.max(wait.worked),
+        WatchEvent::Marked(mark) => mark.at.max(mark.by.entered),
     };
     latest.0 < LATEST
 }

@@ -46,6 +46,7 @@ static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void
 static long (*bpf_probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
 static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
+static void (*bpf_ringbuf_discard)(void *record, u64 flags) = (void *)133;
 
 /*
  * Reads a field through a helper. Newer kernels also permit a plain load (READ), but for each load of a pointer their

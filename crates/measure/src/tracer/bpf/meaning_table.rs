@@ -29,8 +29,7 @@ pub(super) fn table_of(is_wanted: impl Fn(CallRole) -> bool) -> [u8; CALLS] {
 }
 
 /// Also the calls that look up paths, among which are marks.
-pub(super) fn with_lookups() -> [u8; CALLS] {
-    let mut table = table();
+pub(super) fn with_lookups(mut table: [u8; CALLS]) -> [u8; CALLS] {
     for (abi, shift) in [(Abi::Native, 0), (Abi::Compat, COMPAT_SHIFT)] {
         for (number, position) in lookups().of(abi) {
             table[number as usize] |= (MEANS_LOOKUP + position) << shift;

@@ -6,6 +6,7 @@
  * It uses raw `sys_enter` because `syscalls:sys_enter_write` does not fire for 32-bit calls of x86-64.
  */
 #include "phases_session.h"
+#include "marks.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -92,33 +93,6 @@ INLINE void exec_begins(struct session *s, struct task_struct *task, u64 pid_tid
 	take_off(s, (u32)pid_tid, call | CALL_EXEC, now);
 }
 
-/* "MARK" in little-endian order: the paths of marks begin with it, and then with `:`, `+` or `-`. */
-#define MARK 0x4b52414d
-
-INLINE int begins_as_mark(u64 start)
-{
-	u8 fifth = start >> 32;
-	return (u32)start == MARK && (fifth == ':' || fifth == '+' || fifth == '-');
-}
-
-/* Whether a path begins as a mark does. One that is not in memory yet may: its call will bring it there. */
-INLINE int may_be_mark(u64 path)
-{
-	u64 start = 0;
-	return bpf_probe_read_user(&start, 5, (void *)path) || begins_as_mark(start);
-}
-
-/* The address of the path that a call looks up, at its entry and at its return. */
-INLINE u64 looked_up(u64 saved_registers, u32 means, u32 compat)
-{
-	struct pt_regs *regs = (struct pt_regs *)saved_registers;
-	unsigned long path = 0;
-	const void *from = means == MEANS_LOOKUP ? kept_argument_address(regs, 0, compat)
-						 : kept_argument_address(regs, 1, compat);
-	bpf_probe_read_kernel(&path, sizeof path, from);
-	return path;
-}
-
 TWICE("raw_tp/sys_enter", sys_enter)
 {
 	u64 number = ctx->args[1];
@@ -144,9 +118,9 @@ TWICE("raw_tp/sys_enter", sys_enter)
 	if (!s->run.exec_done)
 		return 0;
 	if (unlikely(means >= MEANS_LOOKUP)) {
-		u64 now = bpf_ktime_get_ns();
+		/* only a mark costs a reading of the clock */
 		if (may_be_mark(looked_up(ctx->args[0], means, compat)))
-			take_off(s, (u32)pid_tid, call | means << MEANS_SHIFT, now);
+			take_off(s, (u32)pid_tid, call | means << MEANS_SHIFT, bpf_ktime_get_ns());
 		return 0;
 	}
 	u32 fd = output_descriptor(ctx->args[0], means, compat);
@@ -178,10 +152,11 @@ INLINE void lookup_returned(struct session *s, struct flight *f, u64 pid_tid, s6
 	long length = bpf_probe_read_user_str(r.path, sizeof r.path, (void *)path);
 	u64 start = 0;
 	__builtin_memcpy(&start, r.path, sizeof start);
-	if (length <= 0 || !begins_as_mark(start))
+	if (length <= 0 || length > PATH_ROOM || !begins_as_mark(start))
 		return;
 	r.record.code = length;
-	if (bpf_ringbuf_output(&EVENTS, &r, sizeof r, RINGBUF_NO_WAKEUP))
+	/* only what was read, so that more of them fit the ring */
+	if (bpf_ringbuf_output(&EVENTS, &r, sizeof r.record + length, RINGBUF_NO_WAKEUP))
 		count_lost(&s->run);
 }
 

@@ -154,7 +154,8 @@ impl BpfPhases {
     fn look_for_marks(&mut self, wanted: bool) {
         if wanted != self.marks {
             self.marks = wanted;
-            let meaning = if wanted { meaning_table::with_lookups() } else { meaning_table::table() };
+            let table = meaning_table::table();
+            let meaning = if wanted { meaning_table::with_lookups(table) } else { table };
             self.session.give_meaning(&meaning);
         }
     }

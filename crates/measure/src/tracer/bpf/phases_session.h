@@ -26,11 +26,7 @@ struct record_with_path {
 	char path[PATH_ROOM];
 };
 
-/*
- * In the table `meaning`, only where marks are wanted, besides those of run.h: this + the position of the path of a call that
- * looks it up. A flight of such a call has the meaning in its `call`, from the bit MEANS_SHIFT on.
- */
-#define MEANS_LOOKUP 6
+/* A flight of a call that looks up a path has its meaning (marks.h) in its `call`, from this bit on. */
 #define MEANS_SHIFT 16
 
 #define FLIGHTS 32 /* slots for calls in flight; the thread id chooses the slot */

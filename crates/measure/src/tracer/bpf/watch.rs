@@ -10,7 +10,7 @@ use crate::clock;
 use crate::launch::{Command, Foreground, LaunchError};
 use crate::tracer::Backend;
 use crate::tracer::choose::ChooseError;
-use crate::tracer::watch::{EndedProgram, Scope, WatchEvent, Watcher};
+use crate::tracer::watch::{EndedProgram, Scope, WantedCalls, WatchEvent, Watcher};
 use aya::Ebpf;
 use aya::maps::{HashMap, MapData, RingBuf};
 use std::os::fd::AsFd;
@@ -41,18 +41,18 @@ impl std::fmt::Debug for BpfWatch {
 impl BpfWatch {
     /// Loads and attaches the programs, with a ring buffer of `ring` bytes (a power of two, a multiple of the page size).
     /// From now on every task of the machine runs them, but nothing is watched yet. `a_command`: nothing else will be.
-    /// `outputs`: the first output is wanted, which makes every system call of the machine slower.
+    /// `calls`: what is wanted of other system calls.
     ///
     /// # Errors
     ///
     /// We may not do that, or this kernel cannot.
-    pub fn attach(a_command: bool, ring: u32, outputs: bool) -> Result<BpfWatch, AttachError> {
+    pub fn attach(a_command: bool, ring: u32, calls: WantedCalls) -> Result<BpfWatch, AttachError> {
         let object = |object: Object| if object == Object::Current { OBJECT } else { BEFORE_5_12 };
-        let wanted = WantedHooks { functions: !a_command, outputs };
+        let wanted = WantedHooks { functions: !a_command, calls: calls.outputs || calls.marks };
         let prepared = |loading: Loading<'_>, programs| BpfWatch::prepared(loading, programs, wanted);
         let mut watch = loaded(object, ring, prepared)?;
         watch.hooks.attach(&mut watch.programs)?;
-        watch.page.write_meanings(outputs, watch.hooks.execs_by_calls());
+        watch.page.write_meanings(calls, watch.hooks.execs_by_calls());
         Ok(watch)
     }
 
@@ -150,7 +150,7 @@ mod tests {
     /// Current kernels never get this object, so nothing else would try it here.
     #[test]
     fn a_current_kernel_accepts_the_programs_for_old_kernels() {
-        let wanted = WantedHooks { functions: true, outputs: true };
+        let wanted = WantedHooks { functions: true, calls: true };
         let prepared = |loading: Loading<'_>, programs| BpfWatch::prepared(loading, programs, wanted);
         match loaded(|_| BEFORE_5_12, 1 << 18, prepared) {
             Ok(watch) => assert_eq!((watch.lost(), watch.is_one_exiting()), (0, false)),

@@ -1,15 +1,16 @@
 /*
- * The system calls of `watch.bpf.c`: execve and execveat, and the first write of output. A hook on every call slows down
+ * The system calls of `watch.bpf.c`: execve and execveat, the first write of output, and marks. A hook on every call slows down
  * the whole machine, so execs are seen by hooks on the kernel's functions for them, which nothing else runs. Hooks on every
- * call are attached only for the first output, or if this kernel cannot hook functions.
+ * call are attached only for the first output, for marks, or if this kernel cannot hook functions.
  */
 #pragma once
 #include "watch_maps.h"
+#include "marks.h"
 
 /* The running process enters an execve, whose argument at this address is the path. */
 INLINE void exec_begins(struct watch_session *s, struct task_struct *task, struct watched *w, u64 pid_tid, const void *from)
 {
-	struct watch_flight flight = { bpf_ktime_get_ns(), 0, 1, 0 };
+	struct watch_flight flight = { bpf_ktime_get_ns(), 0, FLIGHT_EXEC, 0 };
 	if (!w && !adopt(s, task, pid_tid >> 32))
 		return;
 	bpf_probe_read_kernel(&flight.path, sizeof flight.path, from);
@@ -37,6 +38,27 @@ INLINE void exec_failed(struct watch_session *s, struct watched *w, u64 pid_tid,
 	bpf_ringbuf_submit(r, RINGBUF_NO_WAKEUP);
 }
 
+INLINE void lookup_failed(struct watch_session *s, struct watched *w, u64 pid_tid, struct watch_flight *flight)
+{
+	struct watch_failed *r = bpf_ringbuf_reserve(&EVENTS, sizeof *r, 0);
+	if (!r) {
+		count_lost(&s->run);
+		return;
+	}
+	long length = bpf_probe_read_user_str(r->path, PATH_ROOM, (void *)flight->path);
+	u64 start = 0;
+	__builtin_memcpy(&start, r->path, sizeof start);
+	if (length <= 0 || !begins_as_mark(start)) {
+		bpf_ringbuf_discard(r, RINGBUF_NO_WAKEUP);
+		return;
+	}
+	fill_head(&r->record, flight->entered, pid_tid, WATCH_MARK, length, 0);
+	r->by_entered = program_entered(w);
+	r->by_pid = program_pid(w, pid_tid >> 32);
+	r->padding = 0;
+	bpf_ringbuf_submit(r, RINGBUF_NO_WAKEUP);
+}
+
 /* A call returns. */
 INLINE int call_ends(s64 result)
 {
@@ -51,9 +73,12 @@ INLINE int call_ends(s64 result)
 	struct watched *w = watched_process(pid_tid >> 32);
 	if (!w)
 		return 0;
-	if (flight.exec && result == 0)
+	if (flight.kind == FLIGHT_LOOKUP) {
+		if (result < 0)
+			lookup_failed(s, w, pid_tid, &flight);
+	} else if (flight.kind == FLIGHT_EXEC && result == 0)
 		w->returned = now;
-	else if (flight.exec)
+	else if (flight.kind == FLIGHT_EXEC)
 		exec_failed(s, w, pid_tid, &flight, result);
 	else if (result > 0 && !w->output)
 		w->output = now;
@@ -126,6 +151,14 @@ int sys_enter(struct raw_tracepoint *ctx)
 	struct task_struct *task = current_task();
 	u32 compat = task_in_compat_call(task) != 0;
 	means = compat ? means >> MEANS_COMPAT_SHIFT : means & 15;
+	if (means >= MEANS_LOOKUP) {
+		struct watch_flight lookup = { 0, looked_up(ctx->args[0], means, compat), FLIGHT_LOOKUP, 0 };
+		if (w && program_entered(w) && may_be_mark(lookup.path)) {
+			lookup.entered = bpf_ktime_get_ns();
+			take_off(s, (u32)pid_tid, &lookup);
+		}
+		return 0;
+	}
 	if (means >= MEANS_EXEC) {
 		struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
 		exec_begins(s, task, w, pid_tid, means == MEANS_EXEC ? argument_address(regs, 0, compat)
@@ -135,7 +168,7 @@ int sys_enter(struct raw_tracepoint *ctx)
 	if (!means || !w || w->output || !w->returned)
 		return 0;
 	if (is_output(file_of(task, output_descriptor(ctx->args[0], means, compat)))) {
-		struct watch_flight flight = { bpf_ktime_get_ns(), 0, 0, 0 };
+		struct watch_flight flight = { bpf_ktime_get_ns(), 0, FLIGHT_OUTPUT, 0 };
 		take_off(s, (u32)pid_tid, &flight);
 	}
 	return 0;

@@ -64,8 +64,8 @@ const EXECS: [ExecFunction; 4] = exec_functions!("__arm64_sys_", "__arm64_compat
 pub(super) struct WantedHooks {
     /// On the kernel's functions for execs, if this kernel can.
     pub(super) functions: bool,
-    /// On system calls that write output.
-    pub(super) outputs: bool,
+    /// On system calls that write output or look up a path.
+    pub(super) calls: bool,
 }
 
 /// How the programs will be attached.
@@ -130,7 +130,7 @@ impl Hooks {
     }
 
     fn needs_calls(&self) -> bool {
-        self.wanted.outputs || self.execs_by_calls()
+        self.wanted.calls || self.execs_by_calls()
     }
 
     /// How often the kernel skipped a program that sees an exec, a fork or an exit.

@@ -4,8 +4,8 @@ use super::record::{Plain, Record, read};
 use super::shared_run::PATH_ROOM;
 use crate::launch::ExitStatus;
 use crate::tracer::watch::{
-    AwaitedEnd, EndedProgram, Ending, FailedExec, LateWait, ProcessBirth, ProgramRun, StartedProgram,
-    WatchEvent,
+    AwaitedEnd, EndedProgram, Ending, FailedExec, LateWait, MadeMark, ProcessBirth, ProgramRun,
+    StartedProgram, WatchEvent,
 };
 use crate::units::Nanos;
 
@@ -13,6 +13,7 @@ const WATCH_START: u32 = 1;
 const WATCH_END: u32 = 2;
 const WATCH_FAILED: u32 = 3;
 const WATCH_LATE_WAIT: u32 = 4;
+const WATCH_MARK: u32 = 5;
 
 /// `struct watched`: a process.
 #[repr(C)]
@@ -102,6 +103,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<WatchEvent> {
         }
         WATCH_FAILED => WatchEvent::Failed(failed(bytes)?),
         WATCH_LATE_WAIT => WatchEvent::LateWait(late_wait(bytes)?),
+        WATCH_MARK => WatchEvent::Marked(marked(bytes)?),
         _ => return None,
     })
 }
@@ -137,6 +139,12 @@ fn failed(bytes: &[u8]) -> Option<FailedExec> {
         errno: i32::try_from(record.code).ok()?,
         took: Nanos(record.at.saturating_sub(record.value.cast_unsigned())),
     })
+}
+
+fn marked(bytes: &[u8]) -> Option<MadeMark> {
+    let FailedRecord { record, by_entered, by_pid, path, .. } = read(bytes)?;
+    let length = (record.code as usize).saturating_sub(1).min(PATH_ROOM);
+    Some(MadeMark { by: program(by_pid, by_entered)?, at: Nanos(record.at), path: path[..length].into() })
 }
 
 fn late_wait(bytes: &[u8]) -> Option<LateWait> {
@@ -308,6 +316,7 @@ mod tests {
             (start(b"", 0, 0), size_of::<StartRecord>()),
             (end(0, 0, 0), size_of::<EndRecord>()),
             (head(WATCH_FAILED, 2, 0), size_of::<FailedRecord>()),
+            (head(WATCH_MARK, 9, 0), size_of::<FailedRecord>()),
             (head(WATCH_LATE_WAIT, 0, 1), size_of::<LateWaitRecord>()),
         ] {
             for length in 0..bytes.len().min(size) {
@@ -325,6 +334,7 @@ mod tests {
             ("WATCH_END", WATCH_END),
             ("WATCH_FAILED", WATCH_FAILED),
             ("WATCH_LATE_WAIT", WATCH_LATE_WAIT),
+            ("WATCH_MARK", WATCH_MARK),
         ];
         let here: HashMap<String, u32> = kinds.map(|(name, kind)| (name.to_owned(), kind)).into();
         assert_eq!(headers.enumerators("watch_record_kind"), here);

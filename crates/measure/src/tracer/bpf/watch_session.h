@@ -11,6 +11,7 @@ enum watch_record_kind {
 	WATCH_END = 2,
 	WATCH_FAILED = 3,
 	WATCH_LATE_WAIT = 4,
+	WATCH_MARK = 5,
 };
 
 /* In the table `meaning`, besides those of run.h: `execveat`, whose path is its second argument. */
@@ -50,11 +51,13 @@ struct watched {
 	u32 parent_awake;
 };
 
-/* A system call in flight, whose return matters: a write, or an exec with its path. */
+enum flight_kind { FLIGHT_OUTPUT = 0, FLIGHT_EXEC = 1, FLIGHT_LOOKUP = 2 };
+
+/* A system call in flight, whose return matters: a write, or an exec or a lookup with its path. */
 struct watch_flight {
 	u64 entered;
 	u64 path;
-	u32 exec;
+	u32 kind;
 	u32 padding;
 };
 
@@ -90,7 +93,10 @@ struct watch_long_start {
 	char argv[LONG_ARGV];
 };
 
-/* WATCH_FAILED: an exec has failed: `code` is the error number, `value` when it was entered. */
+/*
+ * WATCH_FAILED: an exec has failed: `code` is the error number, `value` when it was entered. WATCH_MARK: a lookup of a path that
+ * begins as a mark does has failed: `code` is the length of the path, with its NUL, `value` is 0, `at` when it was entered.
+ */
 struct watch_failed {
 	struct record record;
 	u64 by_entered;

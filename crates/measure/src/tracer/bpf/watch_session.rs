@@ -5,7 +5,7 @@ use super::namespace::Namespace;
 use super::scope::ScopeFields;
 use super::shared_run::{CALLS, Mapped, Run};
 use crate::arch::{CallRole, compat_number, native_number};
-use crate::tracer::watch::Scope;
+use crate::tracer::watch::{Scope, WantedCalls};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 
@@ -59,9 +59,9 @@ impl WatchPage {
     }
 
     /// Fills in which system calls the tracepoints look at. Call it before the watch begins.
-    pub(super) fn write_meanings(&self, outputs: bool, execs: bool) {
+    pub(super) fn write_meanings(&self, wanted: WantedCalls, execs: bool) {
         // SAFETY: the mapping is a `Page` and lives as long as `self`. The programs return at once while nothing is watched.
-        unsafe { (&raw mut (*self.page.as_ptr()).meaning).write_volatile(meanings(outputs, execs)) };
+        unsafe { (&raw mut (*self.page.as_ptr()).meaning).write_volatile(meanings(wanted, execs)) };
     }
 
     /// Begins a watch.
@@ -79,12 +79,16 @@ impl WatchPage {
     }
 }
 
-/// The table of `run.h`, in which `execveat` has a meaning of its own, for calls that write output, execute a program, or both.
-fn meanings(outputs: bool, execs: bool) -> [u8; CALLS] {
+/// The table of `run.h`, in which `execveat` has a meaning of its own, for calls that are wanted, and those that execute a
+/// program.
+fn meanings(wanted: WantedCalls, execs: bool) -> [u8; CALLS] {
     let mut table = meaning_table::table_of(|role| match role {
         CallRole::Exec => execs,
-        CallRole::Output(_) => outputs,
+        CallRole::Output(_) => wanted.outputs,
     });
+    if wanted.marks {
+        table = meaning_table::with_lookups(table);
+    }
     if !execs {
         return table;
     }
@@ -122,10 +126,11 @@ mod tests {
     #[test]
     fn the_two_execs_differ_in_the_place_of_their_path() {
         let of = |outputs, execs| {
-            let table = meanings(outputs, execs);
-            ["execve", "execveat", "write"].map(|name| table[native_number(name).unwrap() as usize] & 15)
+            let table = meanings(WantedCalls { outputs, marks: outputs }, execs);
+            let calls = ["execve", "execveat", "write", "openat"];
+            calls.map(|name| table[native_number(name).unwrap() as usize] & 15)
         };
-        assert_eq!(of(true, true), [4, MEANS_EXEC_AT, 1]);
-        assert_eq!((of(true, false), of(false, true)), ([0, 0, 1], [4, MEANS_EXEC_AT, 0]));
+        assert_eq!(of(true, true), [4, MEANS_EXEC_AT, 1, 7]);
+        assert_eq!((of(true, false), of(false, true)), ([0, 0, 1, 7], [4, MEANS_EXEC_AT, 0, 0]));
     }
 }

@@ -302,7 +302,7 @@ fn verdict(
     }
     if matches!(traced, Err(Untraced::Lost(_))) {
         tree::clear_group(child.pid);
-        if !ChildEnd::of(child.pid).wait([-1, -1], Duration::ZERO).0 {
+        if !ChildEnd::of(child.pid).wait([-1; 3], Duration::ZERO).0 {
             let cause = io::Error::other("it was sent SIGKILL, and has not died");
             return Err(LaunchError::unkillable(child.pid, cause));
         }

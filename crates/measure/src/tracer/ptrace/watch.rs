@@ -129,7 +129,7 @@ impl<'r> Watched<'r> {
 
     /// If `reading` is set, output ends the wait, too.
     fn has_exited_within(&mut self, pause: Duration, reading: bool) -> bool {
-        let outputs = if reading { self.stdout.pollable() } else { [-1, -1] };
+        let outputs = if reading { self.stdout.pollable() } else { [-1; 3] };
         let (ended, has_output) = self.end.wait(outputs, pause);
         if has_output && reading {
             self.stdout.drain();

@@ -71,8 +71,20 @@ fn refused(load: Result<Corpus, CorpusError>) -> String {
 #[test]
 fn embedded_manifests_follow_the_rules_of_the_corpus() {
     let kinds = ["native", "interpreted", "vm"];
-    let others =
-        ["dynamic", "static", "plain", "tuned", "shell", "raw", "runtime", "floor", "crashes", "shim", "jvm"];
+    let others = [
+        "dynamic",
+        "static",
+        "plain",
+        "tuned",
+        "shell",
+        "raw",
+        "runtime",
+        "floor",
+        "crashes",
+        "shim",
+        "jvm",
+        "print-benchmark",
+    ];
     let corpus = Corpus::load(None).unwrap();
     for program in corpus.programs().iter().filter(|program| !program.has_tag("timed")) {
         let manifest = &program.manifest;
@@ -113,13 +125,20 @@ fn programs_that_time_themselves_are_optional_and_print_the_same() {
 }
 
 #[test]
-fn every_language_has_exactly_one_plain_program() {
+fn every_language_has_exactly_one_plain_program_on_each_architecture() {
     let corpus = Corpus::load(None).unwrap();
     let languages: BTreeSet<&str> = corpus.programs().iter().map(|p| p.manifest.language.as_str()).collect();
     for language in languages.into_iter().filter(|language| *language != "ELF") {
-        let own = corpus.programs().iter().filter(|p| p.manifest.language == language);
-        let plain: Vec<&str> = own.filter(|p| p.has_tag("plain")).map(Program::name).collect();
-        assert_eq!(plain.len(), 1, "{language}: {plain:?}");
+        for architecture in ["x86_64", "aarch64"] {
+            let exists = |program: &&Program| {
+                let on = &program.manifest.architectures;
+                on.is_empty() || on.iter().any(|name| name == architecture)
+            };
+            let own = corpus.programs().iter().filter(|p| p.manifest.language == language).filter(exists);
+            let own: Vec<&Program> = own.collect();
+            let plain: Vec<&str> = own.iter().filter(|p| p.has_tag("plain")).map(|p| p.name()).collect();
+            assert_eq!(plain.len(), usize::from(!own.is_empty()), "{language}, {architecture}: {plain:?}");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two start-ups and what differs between them, as a document.
 
-use super::difference::{Amount, Change, Compared, Difference, FAULTS, Side};
+use super::difference::{Amount, Change, Compared, Difference, Side};
 use super::finding_changes::{self, FindingChange};
 use super::summary::Summary;
 use super::trace_document::{counts, phases};
@@ -24,16 +24,17 @@ pub fn diff_document(compared: &Compared, machine: Value) -> DiffDocument {
 
 /// What the second side has and the first does not, and what it has more of: programs, loads, files and steps.
 ///
-/// Page faults differ from run to run, and are left out. So are the steps about a file that is in the list.
+/// The steps about a file that is in the list are left out.
 pub fn came(first: &Summary, second: &Summary) -> Vec<DiffChange> {
     let difference = Difference::between(first, second);
     let more = |change: &&Change| {
         let count = |amount: Option<Amount>| amount.map_or(0.0, |amount| amount.count);
         count(change.after) > count(change.before)
     };
-    let new_files: Vec<&Change> = difference.files.iter().filter(|file| file.before.is_none()).collect();
+    let new_files: Vec<&Change> =
+        difference.files.iter().filter(|file| file.before.is_none() && more(file)).collect();
     let is_about_new = |step: &Change| new_files.iter().any(|file| step.name.contains(&file.name));
-    let steps = difference.steps.iter().filter(|step| !step.name.starts_with(FAULTS) && !is_about_new(step));
+    let steps = difference.steps.iter().filter(|step| !is_about_new(step));
 
     let kinds = [
         ("program", difference.programs.iter().filter(more).collect::<Vec<_>>()),

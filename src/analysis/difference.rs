@@ -99,12 +99,11 @@ impl Change {
         self.difference().abs() < error(self.before) + error(self.after)
     }
 
-    /// Whether more than the time differs: only one side has it, or the counts differ.
+    /// Whether more than the time differs: the counts. A side that does not have it counts 0, and so does one that only has page
+    /// faults of it, which differ from run to run.
     pub fn is_structural(&self) -> bool {
-        match (self.before, self.after) {
-            (Some(a), Some(b)) => (a.count - b.count).abs() >= 1.0,
-            _ => true,
-        }
+        let [before, after] = [self.before, self.after].map(|side| side.unwrap_or_default().count);
+        (before - after).abs() >= 1.0
     }
 }
 
@@ -190,9 +189,9 @@ fn functions(code: &UserCode, names: &Counterparts) -> BTreeMap<String, Amount> 
     all
 }
 
-/// User code and waits are left to the shares. As steps they are too different from run to run.
+/// User code, waits and page faults are left to the shares. As steps they are too different from run to run.
 fn is_compared(step: &CommonStep) -> bool {
-    !matches!(step.step.what, What::User | What::Off(_))
+    !matches!(step.step.what, What::User | What::Off(_) | What::Fault(_))
 }
 
 fn steps(first: NamedSide, second: NamedSide) -> Vec<Change> {
@@ -220,16 +219,9 @@ fn steps(first: NamedSide, second: NamedSide) -> Vec<Change> {
     all
 }
 
-/// How the lines of page faults begin.
-pub const FAULTS: &str = "page faults in";
-
-/// The line of a step. The faults in one file share a line, and so do the calls of one kind on one file.
+/// The line of a step. The calls of one kind on one file share a line.
 fn group(what: &What) -> String {
     match what {
-        What::Fault(fault) => match fault.region.file() {
-            Some(path) => format!("{FAULTS} {path}"),
-            None => format!("{FAULTS} {}", format!("{:?}", fault.region).to_lowercase()),
-        },
         What::Call { name, file: Some(path), failed, .. } => {
             format!("{name} {path}{}", if *failed { ", failed" } else { "" })
         }
@@ -335,13 +327,20 @@ mod tests {
     #[test]
     fn changes_are_listed_with_the_greatest_difference_first() {
         let before = amounts(&[("same", 10.0, 1.0), ("gone", 30.0, 2.0), ("slower", 5.0, 1.0)]);
-        let after = amounts(&[("same", 10.0, 1.0), ("new", 7.0, 1.0), ("slower", 25.0, 3.0)]);
+        let faults_alone = ("touched", 1.0, 0.0);
+        let after = amounts(&[("same", 10.0, 1.0), ("new", 7.0, 1.0), ("slower", 25.0, 3.0), faults_alone]);
         let all = changes(before, after);
         let shown: Vec<(&str, f64, bool)> =
             all.iter().map(|c| (c.name.as_str(), c.difference(), c.is_structural())).collect();
         assert_eq!(
             shown,
-            [("gone", -30.0, true), ("slower", 20.0, true), ("new", 7.0, true), ("same", 0.0, false)]
+            [
+                ("gone", -30.0, true),
+                ("slower", 20.0, true),
+                ("new", 7.0, true),
+                ("touched", 1.0, false),
+                ("same", 0.0, false)
+            ]
         );
     }
 }

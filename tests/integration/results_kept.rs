@@ -24,25 +24,41 @@ fn begun(folder: &Path, arguments: &[&str]) -> Child {
 }
 
 /// Sends SIGINT once the file `ran` has this length. Returns the output and the exit status.
-fn interrupted_after(folder: &Path, mut child: Child, runs: u64) -> (String, Option<i32>) {
+fn interrupted_after(folder: &Path, child: Child, runs: u64) -> (String, Option<i32>) {
+    ended_after(folder, child, runs, rustix::process::Signal::INT)
+}
+
+fn ended_after(
+    folder: &Path,
+    mut child: Child,
+    runs: u64,
+    signal: rustix::process::Signal,
+) -> (String, Option<i32>) {
     while fs::metadata(folder.join("ran")).map_or(0, |found| found.len()) < 2 * runs {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
     let output = child.wait_with_output().unwrap();
     (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())
 }
 
 #[test]
 fn an_interrupted_trace_shows_and_exports_its_finished_runs() {
+    use rustix::process::Signal;
+    for signal in [Signal::INT, Signal::TERM] {
+        a_signal_during_a_trace_keeps_its_finished_runs(signal);
+    }
+}
+
+fn a_signal_during_a_trace_keeps_its_finished_runs(signal: rustix::process::Signal) {
     let folder = folder();
     let words = ["trace", "-r", "10000", "--export-json", "out.json", "--record", "out.rec", "--timeline"];
     let child = begun(folder.path(), &[&words[..], &["--", "sh", "-c", "echo x >> ran"]].concat());
     // The first block of runs may be untraced or discarded. By then some runs count.
-    let (shown, status) = interrupted_after(folder.path(), child, 200);
-    assert_eq!(status, Some(130));
+    let (shown, status) = ended_after(folder.path(), child, 200, signal);
+    assert_eq!(status, Some(130), "{signal:?}");
     assert!(shown.contains("exit_group"), "{shown}");
     let document: Value = serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap();
     assert_eq!(document["partial"], true);

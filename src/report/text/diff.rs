@@ -3,7 +3,7 @@
 use super::terminal::{Terminal, columns, fitted, fitted_paths, truncated_paths};
 use crate::analysis::Summary;
 use crate::analysis::attribution::WorkKind;
-use crate::analysis::difference::{Amount, Change, Compared, Difference, FAULTS, Side};
+use crate::analysis::difference::{Amount, Change, Compared, Difference, Side};
 use crate::analysis::finding_changes::{self, FindingChange};
 use crate::output::visible;
 use crate::report::text::clipping::{ListedText, clipped, listed};
@@ -147,13 +147,9 @@ fn changes(difference: &Difference, least: f64, terminal: &Terminal) -> Vec<Stri
     let is_reported = |change: &&Change| change.is_structural() || change.difference().abs() >= least;
     let loads: Vec<Change> = difference.loads.iter().filter(is_reported).cloned().collect();
 
-    // page faults differ from run to run, and the kinds of work have their numbers
-    let steps = difference.steps.iter().filter(|step| !step.name.starts_with(FAULTS));
-    let steps: Vec<Change> = steps.cloned().collect();
-
     let all = vec![
         section("Loads that came or went, by the runtimes' own reports", &loads, terminal),
-        section("Steps of the main thread that came or went", &steps, terminal),
+        section("Steps of the main thread that came or went", &difference.steps, terminal),
         section("Files that came, went or are used differently", &structural(&difference.files), terminal),
         section("Programs executed that came or went", &structural(&difference.programs), terminal),
     ];

@@ -134,6 +134,18 @@ fn time_is_charged_to_lines_that_call_libraries_and_import_modules() {
     assert!(table.lines().nth(1).unwrap().starts_with("slow.py "), "{table}");
 }
 
+#[test]
+fn an_interpreter_that_the_dynamic_loader_starts_is_read() {
+    let loader = "/lib64/ld-linux-x86-64.so.2";
+    if [PYTHON, loader].iter().any(|path| !std::path::Path::new(path).exists()) {
+        return skipped("no Python of the distribution, or another loader");
+    }
+    let program = "def work():\n    return sum(i * i for i in range(1000000))\nwork()";
+    if let Some(result) = sampled(&["-r", "3", "--", loader, PYTHON, "-S", "-c", program]) {
+        assert_eq!(row(&result, "Python", "work")["line"], 1);
+    }
+}
+
 /// It would see the signals that stop it.
 #[test]
 fn a_program_that_waits_for_all_signals_is_not_stopped() {

@@ -115,16 +115,27 @@ fn functions_have_their_file_their_lines_and_their_share() {
 #[ignore = "samples for minutes, and needs the processors: `make frames` and `make proofs` run it alone"]
 fn functions_of_compiled_code_have_their_share() {
     for truth in &ALL {
-        let Some(options) = truth.compiled else { continue };
+        let Some(all_options) = truth.compiled else { continue };
         for interpreter in truth.interpreters() {
             let folder = tempfile::tempdir().unwrap();
             if !truth.write(&interpreter, folder.path()) {
                 continue;
             }
-            let Some((result, stacks)) = truth.traced(&interpreter, folder.path(), options) else { return };
-            let context = interpreter.to_str().unwrap();
-            truth.assert_share(&result, context);
-            assert!(stacks.contains(truth.stacks[0]), "{context}: no {}\n{stacks}", truth.stacks[0]);
+            for (options, is_inlined) in all_options.into_iter().zip([false, true]) {
+                let Some((result, stacks)) = truth.traced(&interpreter, folder.path(), options) else {
+                    return;
+                };
+                let context = format!("{} {options}", interpreter.display());
+                if is_inlined {
+                    // not each instruction is known, but nearly all are of the functions inside
+                    let work = row(&result, truth.language, truth.work);
+                    let [own, all] = ["self_ns", "total_ns"].map(|time| work[time].as_f64().unwrap());
+                    assert!(own < 0.2 * all, "{context}: {work:?}");
+                } else {
+                    truth.assert_share(&result, &context);
+                }
+                assert!(stacks.contains(truth.stacks[0]), "{context}: no {}\n{stacks}", truth.stacks[0]);
+            }
         }
     }
 }

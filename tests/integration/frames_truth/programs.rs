@@ -11,8 +11,8 @@ pub(super) struct Truth {
     pub(super) interpreter: &'static str,
     pub(super) variable: &'static str,
     pub(super) options: &'static str,
-    /// With these options the code is compiled while it runs.
-    pub(super) compiled: Option<&'static str>,
+    /// With these options the code is compiled while it runs, and with the others so that functions are inside their callers.
+    pub(super) compiled: Option<[&'static str; 2]>,
     /// The arguments; `FOLDER` is where the files are.
     pub(super) program: &'static str,
     /// The first one has the functions.
@@ -336,7 +336,7 @@ const JAVA: Truth = Truth {
     interpreter: "/usr/bin/java",
     variable: "FIRSTBYTE_JAVAS",
     options: "-Xint -cp FOLDER",
-    compiled: Some("-XX:-Inline -cp FOLDER"),
+    compiled: Some(["-XX:-Inline -cp FOLDER", "-cp FOLDER"]),
     program: "App",
     files: &[
         (

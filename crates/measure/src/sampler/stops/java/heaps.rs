@@ -19,6 +19,8 @@ pub(super) struct Blob {
     pub(super) address: u64,
     /// Its frames' size in bytes; 0: it has none, or they differ.
     pub(super) frame: u64,
+    /// Where its instructions begin.
+    pub(super) code: u64,
     /// From here on, its frame is complete.
     pub(super) complete: u64,
 }
@@ -54,6 +56,7 @@ impl Blob {
         Some(Blob {
             name: memory.c_string(name, MAX_NAME)?,
             address,
+            code,
             frame: 8 * u64::try_from(words).unwrap_or_default(),
             complete: code.wrapping_add_signed(complete),
         })

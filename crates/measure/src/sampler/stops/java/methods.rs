@@ -74,7 +74,7 @@ impl LineTable {
 }
 
 impl Numbers {
-    fn unsigned(self, bytes: &mut std::slice::Iter<'_, u8>) -> Option<u32> {
+    pub(super) fn unsigned(self, bytes: &mut std::slice::Iter<'_, u8>) -> Option<u32> {
         let lowest = u8::from(self.without_zeros);
         let low_codes = 192 - lowest;
         let mut sum = 0_u32;

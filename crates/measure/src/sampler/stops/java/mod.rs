@@ -7,10 +7,12 @@
 
 mod heaps;
 mod methods;
+mod scopes;
 mod tables;
 
 use self::heaps::Blob;
 use self::methods::{Method, MethodReader, Methods, Numbers};
+use self::scopes::{Scope, ScopeReader};
 use self::tables::{Places, Tables};
 use super::elf::Elf;
 use super::frame::{RawFrame, Stopped};
@@ -189,7 +191,7 @@ impl Walk<'_, '_> {
                 frames.extend(self.interpreted(at, register));
                 self.interpreted_caller(at)
             } else {
-                frames.extend(self.compiled(&blob));
+                frames.extend(self.compiled(&blob, at.ip));
                 self.caller(&blob, at, register.is_some())
             };
             next = next.filter(|outer| outer.sp > at.sp);
@@ -218,14 +220,23 @@ impl Walk<'_, '_> {
         Some(At { ip, sp, fp })
     }
 
-    /// Compiled code does not keep its lines. The methods that it has inlined count for it.
-    fn compiled(&mut self, blob: &Blob) -> Option<RawFrame> {
+    /// A method, inside of it those that it has inlined.
+    fn compiled(&mut self, blob: &Blob, ip: u64) -> Vec<RawFrame> {
         if blob.name != "nmethod" && blob.name != "native nmethod" {
-            return None;
+            return Vec::new();
         }
-        let method = self.word(blob.address, self.tables.method)?;
-        let code = self.method(method)?;
-        Some(RawFrame { code, offset: NOWHERE, begins_run: false, native: None })
+        let Some(method) = self.word(blob.address, self.tables.method) else { return Vec::new() };
+        let (numbers, memory) = (self.java.numbers, &mut *self.memory);
+        let layout = self.tables.scopes.as_ref();
+        let scopes = layout.and_then(|layout| ScopeReader { layout, numbers, memory }.scopes(blob, ip));
+        let scopes =
+            scopes.filter(|scopes| scopes.last().is_some_and(|outermost| outermost.method == method));
+        let scopes = scopes.unwrap_or_else(|| vec![Scope { method, offset: None }]);
+        let frame = |scope: Scope| {
+            let code = self.method(scope.method)?;
+            Some(RawFrame { code, offset: scope.offset.unwrap_or(NOWHERE), begins_run: false, native: None })
+        };
+        scopes.into_iter().filter_map(frame).collect()
     }
 
     fn caller(&mut self, blob: &Blob, at: At, is_innermost: bool) -> Option<At> {
@@ -248,7 +259,7 @@ mod tests {
     use super::super::interpreter::Stated as _;
     use super::super::memory::Memory;
     use super::super::random::{named, near, random};
-    use super::tables::{BlobLayout, CodeStart, HeapLayout, MethodLayout, ThreadLayout};
+    use super::tables::{BlobLayout, CodeStart, HeapLayout, MethodLayout, Part, ScopesLayout, ThreadLayout};
     use super::*;
     use crate::tracer::ptrace::tracee::StoppedAt;
 
@@ -300,6 +311,12 @@ mod tests {
                 class_name: 24,
                 symbol: [4, 6],
             },
+            scopes: Some(ScopesLayout {
+                places: [268, 272].map(|offset| Part { address: None, offset: Some(offset) }),
+                data: Part { address: Some(120), offset: None },
+                metadata: Part { address: None, offset: Some(260) },
+                of_place: [0, 4, 16],
+            }),
         }
     }
 

@@ -42,6 +42,8 @@ pub(super) struct Tables {
     pub(super) method: u64,
     pub(super) thread: ThreadLayout,
     pub(super) of_method: MethodLayout,
+    /// `None`: which methods compiled code has inlined is not known.
+    pub(super) scopes: Option<ScopesLayout>,
 }
 
 /// `CodeHeap`.
@@ -73,6 +75,25 @@ pub(super) enum CodeStart {
     Address(u64),
     /// The offset from the blob is at this place.
     Offset(u64),
+}
+
+/// The parts of `nmethod` that say which methods it has inlined where.
+#[derive(Clone, Debug)]
+pub(super) struct ScopesLayout {
+    /// The first `PcDesc`, and the end of the last one.
+    pub(super) places: [Part; 2],
+    pub(super) data: Part,
+    pub(super) metadata: Part,
+    /// `PcDesc`: `_pc_offset`, `_scope_decode_offset`, and its size.
+    pub(super) of_place: [u64; 3],
+}
+
+/// A part of a piece of generated code, by the places of an address and of an offset that is added to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// `None`: that of the piece itself.
+    pub(super) address: Option<u64>,
+    pub(super) offset: Option<u64>,
 }
 
 /// `JavaThread` and what belongs to it.
@@ -185,6 +206,7 @@ impl Read {
             method: self.at("nmethod", "_method").or_else(|| self.at("CompiledMethod", "_method"))?,
             thread: self.thread()?,
             of_method: self.method()?,
+            scopes: self.scopes(),
         })
     }
 
@@ -222,6 +244,26 @@ impl Read {
             wrapper_anchor: self.at("JavaCallWrapper", "_anchor")?,
             of_anchor: [anchor("_last_Java_sp")?, anchor("_last_Java_pc")?, anchor("_last_Java_fp")?],
         })
+    }
+
+    fn scopes(&self) -> Option<ScopesLayout> {
+        let (code, blob) = (|field| self.at("nmethod", field), |field| self.at("CodeBlob", field));
+        let immutable = code("_immutable_data");
+        let part = |field| Some(Part { address: immutable, offset: Some(code(field)?) });
+        let place = |field| self.at("PcDesc", field);
+        let of_place = [place("_pc_offset")?, place("_scope_decode_offset")?, *self.sizes.get("PcDesc")?];
+        let places = part("_scopes_pcs_offset")?;
+        if immutable.is_some() {
+            let data = part("_scopes_data_offset")?;
+            let metadata =
+                Part { address: Some(blob("_mutable_data")?), offset: Some(blob("_relocation_size")?) };
+            return Some(ScopesLayout { places: [places, data], data, metadata, of_place });
+        }
+
+        let data = self.at("CompiledMethod", "_scopes_data_begin")?;
+        let data = Part { address: Some(data), offset: None };
+        let (end, metadata) = (part("_dependencies_offset")?, part("_metadata_offset")?);
+        Some(ScopesLayout { places: [places, end], data, metadata, of_place })
     }
 
     fn method(&self) -> Option<MethodLayout> {

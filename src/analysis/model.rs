@@ -5,6 +5,7 @@ use firstbyte_measure::Counts;
 use firstbyte_measure::arch::CallFacts;
 use firstbyte_measure::timeline::Phases;
 use firstbyte_measure::units::Nanos;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One run, explained.
@@ -48,13 +49,26 @@ impl Account {
 
     /// How many system calls wrote to what the descriptions of calls name so, in all threads and processes.
     pub(super) fn writes_to(&self, name: &str) -> usize {
-        let writes = |step: &&Step| match &step.what {
-            What::Call { file: Some(file), failed: false, .. } => {
-                &**file == name && step.what.call_facts().is_some_and(CallFacts::writes)
+        self.writers(name).count()
+    }
+
+    /// The processes that wrote to the tracee's stdout. Some runtimes write no bytes first, to see whether that works.
+    pub fn printing_processes(&self) -> BTreeSet<u32> {
+        let writes = self.writers("stdout").filter(|(_, text)| !text.ends_with(" = 0"));
+        writes.map(|(process, _)| process).collect()
+    }
+
+    /// The process of each such call, and the call.
+    fn writers<'a>(&'a self, name: &str) -> impl Iterator<Item = (u32, &'a str)> {
+        let written = move |step: &'a Step, process: u32| match &step.what {
+            What::Call { file: Some(file), failed: false, text, .. } if &**file == name => {
+                step.what.call_facts().is_some_and(CallFacts::writes).then_some((process, &**text))
             }
-            _ => false,
+            _ => None,
         };
-        self.threads.iter().flat_map(|thread| &thread.steps).filter(writes).count()
+        self.threads
+            .iter()
+            .flat_map(move |thread| thread.steps.iter().filter_map(move |step| written(step, thread.pid)))
     }
 
     /// The tracee's main thread.

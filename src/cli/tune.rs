@@ -62,6 +62,9 @@ pub struct Args {
     /// Also try the ways that the .toml files in this folder describe (can be repeated)
     #[arg(long, value_name = "DIR")]
     catalogue: Vec<PathBuf>,
+    /// Also compile the program with other options: COMMAND, such as 'cc -O2 -o app app.c', compiles it
+    #[arg(long, value_name = "COMMAND")]
+    build: Option<String>,
     /// Run this shell command before each run
     #[arg(short, long, value_name = "COMMAND")]
     prepare: Option<String>,
@@ -122,6 +125,7 @@ impl Args {
         let hook = |command| Hook { command, limit, shell: None, variables: Vec::new() };
         let tuning = TunePlan {
             words: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            build: self.build.as_deref().map_or(Ok(Vec::new()), built)?,
             only: self.only,
             skip: self.skip,
             all: self.all,
@@ -139,4 +143,14 @@ impl Args {
         let exports = self.exports.targets_with(&self.json);
         Ok(Plan { tuning, list: self.list, catalogues: self.catalogue, exports })
     }
+}
+
+/// The words of a command that compiles a program.
+fn built(command: &str) -> Result<Vec<String>, String> {
+    let words = shell_words::split(command).unwrap_or_default();
+    let place = words.iter().position(|word| word == "-o");
+    if place.is_some_and(|place| place > 0 && place + 1 < words.len()) {
+        return Ok(words);
+    }
+    Err(format!("`{command}` has no `-o FILE`\nhelp: write it like --build 'cc -O2 -o app app.c'"))
 }

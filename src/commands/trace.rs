@@ -69,7 +69,7 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 fn suggest(notes: &mut TraceNotes, words: &[OsString], analysis: &TraceAnalysis) {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let Ok(catalogue) = catalogue::load(&[]) else { return };
-    let names = remedies(&catalogue, Start::observed(&words, analysis, None));
+    let names = remedies(&catalogue, Start::observed(&words, analysis));
     for (finding, name) in notes.findings.iter_mut().zip(names) {
         finding.tune = name.map(|name| format!("firstbyte tune --only {name} {}", notes.command));
     }

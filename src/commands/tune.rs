@@ -41,7 +41,8 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
 
 /// What would be tried, without running anything.
 fn list(plan: &Plan, catalogue: &[Runtime]) -> Result<Exit, CommandError> {
-    let start = Start::seen(&plan.tuning.words).map_err(CommandError::program)?;
+    let seen = Start::seen(&plan.tuning.words).map_err(CommandError::program)?;
+    let start = Start { build: plan.tuning.build.clone(), ..seen };
     let (all, untried) = candidates(catalogue, &start);
     let (all, untried) = selected(&plan.tuning, all, untried)?;
     let folder = plan.tuning.keep.clone().unwrap_or_else(|| "DIR".into());

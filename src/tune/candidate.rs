@@ -1,17 +1,15 @@
-//! Which variants of the catalogue make sense for a start.
+//! A variant that makes sense for a start, and what it changes. Pure.
 
-use super::catalogue::{FOLDER, How, Runtime, Variant};
-use super::start::{ChainEnd, Start};
+use super::catalogue::{FOLDER, Variant};
+use super::start::Start;
 use super::way::{Edit, Way};
 use crate::analysis::findings::Finding;
-use firstbyte_measure::launch::{KnownEnvironment, find_in_path};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The variant that starts the end of a chain of execs.
-const DIRECT: &str = "direct";
+pub(super) const DIRECT: &str = "direct";
 
 /// A variant for one start.
 #[derive(Clone, Debug)]
@@ -20,7 +18,7 @@ pub struct Candidate {
     pub name: String,
     pub runtime: String,
     /// It is for any program.
-    is_general: bool,
+    pub(super) is_general: bool,
     pub variant: Variant,
     /// What is different, a clause.
     pub text: String,
@@ -30,224 +28,38 @@ pub struct Candidate {
     pub first: Option<Vec<Edit>>,
     /// The rule whose finding suggests it, and what that costs.
     pub finding: Option<(&'static str, Nanos)>,
+    /// The start-up files of the user that are copied to its folder.
+    pub copies: Vec<StartFile>,
+    /// The command that is executed in its folder once; empty: none.
+    pub make: Vec<String>,
     /// It works on the program at the end of a chain: it is compared with [`DIRECT`], and uses it.
     pub behind_chain: bool,
 }
 
-/// A variant that is not tried.
+/// A start-up file of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Untried {
-    pub name: String,
-    pub reason: String,
+pub struct StartFile {
+    pub path: PathBuf,
+    /// The line that is left out, from 1.
+    pub without: Option<usize>,
 }
 
-/// The variants for a start, in the order of their ranks. Also those that are left out although they belong to it.
-pub fn candidates(catalogue: &[Runtime], start: &Start) -> (Vec<Candidate>, Vec<Untried>) {
-    let (mut all, mut untried) = (Vec::new(), Vec::new());
-    for runtime in catalogue {
-        let Some(place) = Place::of(runtime, start) else { continue };
-        for variant in &runtime.variants {
-            let mut found = Found { runtime, variant, start, place };
-            match found.applies() {
-                Ok(true) => all.extend(found.candidates()),
-                Ok(false) => {}
-                Err(reason) => untried.push(Untried { name: variant.name().to_owned(), reason }),
-            }
-        }
-    }
-
-    let mut names = BTreeSet::new();
-    all.retain(|candidate| names.insert(candidate.name.clone()));
-    all.sort_by_key(Candidate::rank);
-    // what others use comes before them
-    let is_used = all.iter().any(|candidate| candidate.base().is_some());
-    if let Some(place) = all.iter().position(|candidate| is_used && candidate.name == DIRECT) {
-        all[..=place].rotate_right(1);
-    }
-    (all, untried)
-}
-
-/// For each finding of a start the name of the variant that removes its cause, if there is one.
-pub fn remedies(catalogue: &[Runtime], mut start: Start) -> Vec<Option<String>> {
-    // what the end of a chain is exactly is not known yet, and not needed for a name
-    let end = start.chain.last().filter(|_| start.is_chain()).cloned();
-    start.end = start.end.or_else(|| Some(ChainEnd { words: vec![end?], ..ChainEnd::default() }));
-    let (all, _) = candidates(catalogue, &start);
-    let remedy = |finding: &Finding| {
-        let suggested = all.iter().filter(|candidate| candidate.is_suggested_by(finding));
-        // of several, one that is about what the finding names, and one that changes nothing else
-        suggested.min_by_key(|candidate| (candidate.about().is_empty(), candidate.variant.behaviour))
-    };
-    start.findings.iter().map(|finding| remedy(finding).map(|candidate| candidate.name.clone())).collect()
-}
-
-/// Where the runtime takes part in the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// It is the program, or is executed at the end of the chain.
-    Root,
-    /// A child process executes it: only variables reach it.
-    Child,
-}
-
-impl Place {
-    fn of(runtime: &Runtime, start: &Start) -> Option<Place> {
-        if runtime.is_general() {
-            return Some(Place::Root);
-        }
-        let of_root = start.runtime_words().and_then(<[String]>::first);
-        if of_root.is_some_and(|word| runtime.executes(word)) {
-            return Some(Place::Root);
-        }
-        let takes_part = start.programs.iter().any(|name| runtime.executes(name)) || runtime.go && start.go;
-        takes_part.then_some(Place::Child)
-    }
-}
-
-/// A variant of a runtime that takes part.
-struct Found<'a> {
-    runtime: &'a Runtime,
-    variant: &'a Variant,
-    start: &'a Start,
-    place: Place,
-}
-
-impl Found<'_> {
-    /// Whether the variant makes sense here. The error says why it is not tried although it would.
-    fn applies(&self) -> Result<bool, String> {
-        let Variant { since, until, before, program, .. } = self.variant;
-        let is_set = |name: &String| self.start.environment.sets(name) == Some(true);
-        let wanted = self.variant.if_set.is_empty() || self.variant.if_set.iter().any(is_set);
-        if !wanted || self.variant.if_threads && self.start.threads == Some(false) || !self.is_reached() {
-            return Ok(false);
-        }
-        let version = self.start.versions.get(&self.runtime.name);
-        if let (Some(since), Some(version)) = (since, version)
-            && version < since
-        {
-            return Err(format!("needs {} {since}, this is {version}", self.runtime.name));
-        }
-        if let (Some(until), Some(version)) = (until, version)
-            && version >= until
-        {
-            return Err(format!("{} {until} has it no more, this is {version}", self.runtime.name));
-        }
-        let missing =
-            before.first().into_iter().chain(program.first()).find(|word| find_in_path(word).is_none());
-        missing.map_or(Ok(true), |word| Err(format!("`{word}` is not installed")))
-    }
-
-    /// Whether the change reaches the runtime.
-    fn is_reached(&self) -> bool {
-        let Variant { options, program, .. } = self.variant;
-        (options.is_empty() && program.is_empty()) || self.place == Place::Root
-    }
-
-    fn candidates(&mut self) -> Vec<Candidate> {
-        match self.variant.how {
-            Some(How::Direct) => self.direct(Edit::Direct).into_iter().collect(),
-            Some(How::DirectPlain) => self.direct_plain().into_iter().collect(),
-            Some(How::PathFirst) => self.path_first().into_iter().collect(),
-            Some(How::LazyImport) => self.lazy_imports(),
-            None if !self.variant.unset.is_empty() => self.without_variables(),
-            None => self.plain().into_iter().collect(),
-        }
-    }
-
-    fn candidate(&self, about: Option<&str>, edits: Vec<Edit>) -> Candidate {
-        let Variant { text, options, program, first, .. } = self.variant;
-        let name = self.variant.name();
-        let needs_words = !(options.is_empty() && program.is_empty());
-        let behind_chain = needs_words && self.start.is_chain();
-        let direct = behind_chain.then_some(Edit::Direct);
-        let too =
-            self.variant.unset_too.iter().filter(|name| self.start.environment.sets(name) == Some(true));
-        let edits: Vec<Edit> =
-            direct.into_iter().chain(edits).chain(too.map(|name| Edit::Unset(name.clone()))).collect();
-        let of_first = |options: &Vec<String>| {
-            let others = edits.iter().filter(|edit| !matches!(edit, Edit::Options(_))).cloned();
-            others.chain([Edit::Options(options.clone())]).collect()
-        };
-        let mut candidate = Candidate {
-            name: about.map_or(name.to_owned(), |about| format!("{name}-{about}")),
-            runtime: self.runtime.name.clone(),
-            is_general: self.runtime.is_general(),
-            variant: self.variant.clone(),
-            text: about.map_or(text.clone(), |about| format!("{text}: {about}")),
-            first: (!first.is_empty()).then(|| of_first(first)),
-            edits,
-            finding: None,
-            behind_chain,
-        };
-        let suggesting = self.start.findings.iter().filter(|finding| candidate.is_suggested_by(finding));
-        let largest = suggesting.max_by_key(|finding| finding.cost);
-        candidate.finding = largest.map(|finding| (finding.rule, finding.saves.unwrap_or(finding.cost)));
-        candidate
-    }
-
-    fn plain(&self) -> Option<Candidate> {
-        let Variant { set, options, program, before, replace, .. } = self.variant;
-        let known = |name: &String| self.start.environment.value(name);
-        let is_there = |(name, value): (&String, &String)| known(name).is_some_and(|known| known == &**value);
-        let has_another =
-            |(name, value): (&String, &String)| known(name).is_some_and(|known| known != &**value);
-        if !*replace && set.iter().any(has_another) || !set.is_empty() && set.iter().all(is_there) {
-            return None;
-        }
-        let words =
-            [Edit::Options(options.clone()), Edit::Program(program.clone()), Edit::Before(before.clone())];
-        let words = words.into_iter().filter(|edit| !edit.is_empty());
-        let set = set.iter().map(|(name, value)| Edit::Set(name.clone(), value.clone()));
-        Some(self.candidate(None, set.chain(words).collect()))
-    }
-
-    /// One for each variable that is set, and for those whose files findings name.
-    fn without_variables(&self) -> Vec<Candidate> {
-        let is_set = |name: &&str| self.start.environment.sets(name) == Some(true);
-        let listed = self.variant.unset.iter().map(String::as_str).filter(is_set);
-        let of_findings = self.variant.findings.iter().any(|rule| rule == "slow-file");
-        let of_files = self.start.variables_of_findings().filter(|_| of_findings).map(|(name, _)| name);
-        let names: BTreeSet<String> = listed.map(str::to_owned).chain(of_files).collect();
-        let one = |name: &String| self.candidate(Some(name), vec![Edit::Unset(name.clone())]);
-        names.iter().map(one).collect()
-    }
-
-    fn direct(&self, edit: Edit) -> Option<Candidate> {
-        let end = self.start.end.as_ref().filter(|_| self.start.is_chain())?;
-        (end.words != self.start.words).then(|| self.candidate(None, vec![edit]))
-    }
-
-    fn direct_plain(&self) -> Option<Candidate> {
-        let end = self.start.end.as_ref()?;
-        let has_variables = !(end.set.is_empty() && end.unset.is_empty());
-        self.direct(Edit::DirectPlain).filter(|_| has_variables)
-    }
-
-    fn path_first(&self) -> Option<Candidate> {
-        let found = self.start.late_folder.as_ref()?;
-        let KnownEnvironment::Whole(all) = &self.start.environment else { return None };
-        let path = all.get(std::ffi::OsStr::new("PATH"))?.to_str()?;
-        let others = path.split(':').filter(|folder| folder != found);
-        let path: Vec<&str> = [found.as_str()].into_iter().chain(others).collect();
-        Some(self.candidate(None, vec![Edit::Set("PATH".to_owned(), path.join(":"))]))
-    }
-
-    fn lazy_imports(&self) -> Vec<Candidate> {
-        let path = self.start.environment.value("PYTHONPATH").and_then(std::ffi::OsStr::to_str);
-        let path = path.filter(|path| !path.is_empty()).map_or(String::new(), |path| format!(":{path}"));
-        let one = |(module, _): &(String, Nanos)| {
-            let set = [("PYTHONPATH", format!("{FOLDER}{path}")), ("FIRSTBYTE_LAZY_MODULE", module.clone())];
-            self.candidate(Some(module), set.map(|(name, value)| Edit::Set(name.to_owned(), value)).into())
-        };
-        self.start.imports.iter().map(one).collect()
+impl StartFile {
+    /// Its content. A line that is left out becomes a comment, so that all others keep their numbers.
+    pub fn content(&self) -> std::io::Result<Vec<u8>> {
+        let content = std::fs::read(&self.path)?;
+        let Some(without) = self.without else { return Ok(content) };
+        let lines = content.split_inclusive(|byte| *byte == b'\n').enumerate();
+        let mark = |place: usize| if place + 1 == without { &b"#"[..] } else { &[] };
+        Ok(lines.flat_map(|(place, line)| [mark(place), line].concat()).collect())
     }
 }
 
 impl Candidate {
     /// Those of the findings that cost most come first, then those that remove something, then those of the runtime, and those
     /// that change what the program does come last.
-    fn rank(&self) -> (bool, Reverse<Nanos>, u8) {
-        let removes = |edit: &Edit| matches!(edit, Edit::Unset(_) | Edit::Direct | Edit::DirectPlain);
+    pub(super) fn rank(&self) -> (bool, Reverse<Nanos>, u8) {
+        let removes = |edit: &Edit| edit.is_direct() || matches!(edit, Edit::Unset(_));
         let kind = match self.edits.first() {
             Some(edit) if removes(edit) => 0,
             _ => 1 + u8::from(self.is_general),
@@ -256,11 +68,11 @@ impl Candidate {
     }
 
     /// The name of what it is about, behind that of its variant.
-    fn about(&self) -> &str {
+    pub(super) fn about(&self) -> &str {
         self.name.strip_prefix(self.variant.name()).unwrap_or_default().trim_start_matches('-')
     }
 
-    fn is_suggested_by(&self, finding: &Finding) -> bool {
+    pub(super) fn is_suggested_by(&self, finding: &Finding) -> bool {
         let is_named = self.about().is_empty() || finding.text.contains(self.about());
         let mut files = self.variant.files_of_findings.iter();
         let has_file = files.len() == 0 || files.any(|file| finding.text.contains(file.as_str()));
@@ -294,6 +106,12 @@ impl Candidate {
         together(&[self], start, folder)
     }
 
+    /// The command that fills its folder.
+    pub fn make(&self, folder: &Path) -> Vec<String> {
+        let own = folder.join(&self.name).to_string_lossy().into_owned();
+        self.make.iter().map(|word| word.replace(FOLDER, &own)).collect()
+    }
+
     /// The way of the run before.
     pub fn first_way(&self, start: &Start, folder: &Path) -> Option<Way> {
         let edits = self.first.as_ref()?;
@@ -324,7 +142,7 @@ fn placed(edit: &Edit, folder: &Path) -> Edit {
     let in_folder = |text: &String| text.replace(FOLDER, &folder.to_string_lossy());
     let all = |words: &Vec<String>| words.iter().map(in_folder).collect();
     match edit {
-        Edit::Direct | Edit::DirectPlain | Edit::Unset(_) => edit.clone(),
+        Edit::Direct | Edit::DirectPlain | Edit::DirectChild | Edit::Unset(_) => edit.clone(),
         Edit::Set(name, value) => Edit::Set(name.clone(), in_folder(value)),
         Edit::Options(words) => Edit::Options(all(words)),
         Edit::Program(words) => Edit::Program(all(words)),
@@ -334,120 +152,15 @@ fn placed(edit: &Edit, folder: &Path) -> Edit {
 
 #[cfg(test)]
 mod tests {
-    use super::super::catalogue::{self, program_name};
     use super::*;
-    use std::collections::BTreeMap;
-
-    fn start(words: &[&str], variables: &[(&str, &str)]) -> Start {
-        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        Start {
-            words: words.iter().map(|word| (*word).to_owned()).collect(),
-            environment: KnownEnvironment::Whole(variables.collect()),
-            chain: vec![words[0].to_owned()],
-            programs: BTreeSet::from([program_name(words[0]).to_owned()]),
-            threads: Some(false),
-            ..Start::default()
-        }
-    }
-
-    fn names(start: &Start) -> Vec<String> {
-        let catalogue = catalogue::load(&[]).unwrap();
-        candidates(&catalogue, start).0.into_iter().map(|candidate| candidate.name).collect()
-    }
 
     #[test]
-    fn variables_that_are_set_are_removed_one_by_one_and_those_of_findings_first() {
-        let mut start = start(&["node", "app.js"], &[("NODE_OPTIONS", "--no-opt"), ("CERTS", "/ca.pem")]);
-        let mut finding = Finding::default();
-        finding.rule = "slow-file";
-        finding.subject = "/ca.pem".to_owned();
-        finding.cost = Nanos(9);
-        finding.text = "The environment names this file: CERTS.".to_owned();
-        start.findings = vec![finding];
-        let names = names(&start);
-        assert_eq!(names[0], "unset-CERTS");
-        assert!(names.contains(&"unset-NODE_OPTIONS".to_owned()), "{names:?}");
-        assert!(!names.iter().any(|name| name.starts_with("python") || name == "direct" || name == "locale"));
-        assert_eq!(names.iter().filter(|name| **name == "unset-CERTS").count(), 1);
-    }
-
-    #[test]
-    fn the_files_of_a_shell_decide_what_would_leave_them_out() {
-        let catalogue = catalogue::load(&[]).unwrap();
-        let suggested = |words: &[&str], file: &str| {
-            let mut start = start(words, &[]);
-            let mut finding = Finding::default();
-            finding.rule = "reported";
-            finding.text = format!("By its own report: `{file}` 9 ms.");
-            start.findings = vec![finding];
-            remedies(&catalogue, start).remove(0)
-        };
-        let [zsh, bash]: [&[&str]; 2] = [&["zsh", "-ic", "exit"], &["bash", "-lic", "exit"]];
-        assert_eq!(suggested(zsh, ".zshrc").as_deref(), Some("zsh-no-rc"));
-        assert_eq!(suggested(zsh, "/etc/zsh/zshrc").as_deref(), Some("zsh-no-global-rc"));
-        assert_eq!(suggested(bash, "/root/.bash_profile").as_deref(), Some("bash-no-profile"));
-        assert_eq!(suggested(bash, "/root/.bashrc").as_deref(), Some("bash-no-rc"));
-        assert_eq!(suggested(bash, "work.sh"), None);
-    }
-
-    #[test]
-    fn what_changes_the_program_comes_last() {
-        let names = names(&start(&["python3", "app.py"], &[]));
-        let place = |wanted: &str| names.iter().position(|name| name == wanted).unwrap();
-        assert!(
-            place("python-no-site") > place("python-bytecode") && place("python-no-site") > place("bind-now")
-        );
-    }
-
-    #[test]
-    fn options_behind_a_chain_use_the_program_at_its_end() {
-        let mut start = start(&["shim", "app.py"], &[]);
-        start.chain = vec!["/shims/shim".to_owned(), "/opt/python3".to_owned()];
-        let words = vec!["/opt/python3".to_owned(), "app.py".to_owned()];
-        start.end = Some(ChainEnd { words, ..ChainEnd::default() });
-        let catalogue = catalogue::load(&[]).unwrap();
-        let (all, _) = candidates(&catalogue, &start);
-        let of = |name: &str| all.iter().find(|candidate| candidate.name == name).unwrap();
-        assert_eq!((of("python-no-site").base(), of("direct").base()), (Some("direct"), None));
-        let folder = Path::new("/own");
-        assert_eq!(of("python-no-site").way(&start, folder).pasted(None), "/opt/python3 -S app.py");
-        let both = together(&[of("direct"), of("python-no-site")], &start, folder);
-        assert_eq!(both.pasted(None), "/opt/python3 -S app.py");
-        let bytecode = of("python-bytecode").way(&start, folder).pasted(None);
-        assert_eq!(bytecode, "PYTHONPYCACHEPREFIX=/own/python-bytecode shim app.py");
-    }
-
-    #[test]
-    fn what_others_use_comes_before_them_whatever_findings_say() {
-        let mut start = start(&["shim", "app.js"], &[]);
-        start.chain = vec!["/shims/shim".to_owned(), "/opt/node".to_owned()];
-        let words = vec!["/opt/node".to_owned(), "app.js".to_owned()];
-        start.end = Some(ChainEnd { words, ..ChainEnd::default() });
-        let mut finding = Finding::default();
-        finding.rule = "competing-threads";
-        finding.cost = Nanos(9);
-        start.findings = vec![finding];
-        assert_eq!(names(&start)[0], "direct");
-    }
-
-    #[test]
-    fn versions_decide_and_what_is_left_out_has_its_reason() {
-        let catalogue = catalogue::load(&[]).unwrap();
-        let mut start = start(&["node", "app.js"], &[]);
-        let version = super::super::version::Version::found_in("v20.1.0").unwrap();
-        start.versions = BTreeMap::from([("Node".to_owned(), version)]);
-        let (all, untried) = candidates(&catalogue, &start);
-        assert!(!all.iter().any(|candidate| candidate.name == "node-compile-cache"));
-        let reason = untried.iter().find(|untried| untried.name == "node-compile-cache").unwrap();
-        assert_eq!(reason.reason, "needs Node 22.1, this is 20.1.0");
-    }
-
-    #[test]
-    fn two_of_a_group_conflict() {
-        let catalogue = catalogue::load(&[]).unwrap();
-        let (all, _) = candidates(&catalogue, &start(&["true"], &[]));
-        let of = |name: &str| all.iter().find(|candidate| candidate.name == name).unwrap();
-        assert!(of("huge-pages").conflicts(of("large-heap-steps")));
-        assert!(!of("huge-pages").conflicts(of("bind-now")));
+    fn a_line_that_is_left_out_becomes_a_comment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".zshrc");
+        std::fs::write(&path, "one\ntwo\nthree").unwrap();
+        let content = |without| StartFile { path: path.clone(), without }.content().unwrap();
+        assert_eq!(content(Some(2)), b"one\n#two\nthree");
+        assert_eq!((content(None), content(Some(9))), (b"one\ntwo\nthree".into(), b"one\ntwo\nthree".into()));
     }
 }

@@ -1,10 +1,12 @@
 //! The catalogue of variants: one small file a runtime, embedded in the binary, and files of the user.
 
 use super::version::Version;
-use crate::document::read::{bounded, position};
+use crate::document::read::position;
+use firstbyte_measure::regular_file;
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
@@ -13,7 +15,7 @@ static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/tune");
 /// Stands for the variant's own folder.
 pub const FOLDER: &str = "{folder}";
 
-/// Nobody writes more. The limit is there because reading a device may never end.
+/// Nobody writes more.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The variants for one runtime.
@@ -72,6 +74,18 @@ pub struct Variant {
     /// Files of the catalogue that are copied to the variant's folder.
     #[serde(default)]
     pub files: Vec<PathBuf>,
+    /// Start-up files that are copied there, and the variables that may name their folder: the first one that is set does. If
+    /// the variant sets one of them, the other files of that folder are linked.
+    #[serde(default)]
+    pub start_files: Vec<String>,
+    #[serde(default)]
+    pub start_folder: Vec<String>,
+    /// A command that is executed once, after the files are copied.
+    #[serde(default)]
+    pub make: Vec<String>,
+    /// Options of the compiler.
+    #[serde(default)]
+    pub compiler: Vec<String>,
     /// It makes sense only if one of these variables is set.
     #[serde(default)]
     pub if_set: Vec<String>,
@@ -116,15 +130,23 @@ pub enum How {
     DirectPlain,
     /// PATH with the folder first in which programs are found.
     PathFirst,
+    /// The child that prints.
+    DirectChild,
     /// One of the most expensive imports is lazy.
     LazyImport,
+    /// One of the .pth files, or `sitecustomize`, is left out.
+    SiteHook,
+    /// One of the most expensive lines of the start-up files is left out.
+    ShellLine,
+    /// The program is compiled with other options.
+    Build,
 }
 
 /// Why a catalogue cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     #[error("cannot read `{}`: {cause}\nhelp: name a readable folder with .toml files: --catalogue DIR", path.display())]
-    Unreadable { path: PathBuf, cause: std::io::Error },
+    Unreadable { path: PathBuf, cause: io::Error },
     #[error("`{}` contains no .toml file\nhelp: docs/tune.md describes the files of a catalogue", path.display())]
     Empty { path: PathBuf },
     #[error("`{}` line {line}: {message}\nhelp: docs/tune.md describes the files of a catalogue", path.display())]
@@ -147,8 +169,7 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Runtime>, CatalogueError> {
     runtimes.sort_by_key(|runtime| (!runtime.is_general(), runtime.name.clone()));
     for folder in folders {
         for path in files(folder)? {
-            let cause = |cause| CatalogueError::Unreadable { path: path.clone(), cause };
-            runtimes.push(parse(&bounded(&path, MAX_FILE_BYTES).map_err(cause)?, &path, Some(folder))?);
+            runtimes.push(parse(&text(&path)?, &path, Some(folder))?);
         }
     }
     Ok(runtimes)
@@ -157,6 +178,19 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Runtime>, CatalogueError> {
 /// A file of the embedded catalogue.
 pub fn embedded(path: &Path) -> Option<&'static [u8]> {
     EMBEDDED.get_file(path).map(include_dir::File::contents)
+}
+
+fn text(path: &Path) -> Result<String, CatalogueError> {
+    let (bytes, _) = regular_file::read(path, MAX_FILE_BYTES).map_err(|cause| {
+        let is_other = cause.kind() == io::ErrorKind::InvalidInput;
+        let cause = if is_other { io::Error::other("it is no regular file of at most 1 MiB") } else { cause };
+        CatalogueError::Unreadable { path: path.to_owned(), cause }
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+        let (line, _) = position(&valid, valid.len());
+        CatalogueError::Content { path: path.to_owned(), line, message: "it is not UTF-8".to_owned() }
+    })
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, CatalogueError> {
@@ -235,14 +269,20 @@ impl Variant {
         if self.words().any(|word| word.contains('\0')) {
             return Some(format!("a word of `{name}` contains a NUL byte"));
         }
-        if let Some(file) = self.files.iter().find(|file| !stays_inside(file)) {
+        let files = self.files.iter().map(PathBuf::as_path).chain(self.start_files.iter().map(Path::new));
+        if let Some(file) = files.into_iter().find(|file| !stays_inside(file)) {
             return Some(format!("`{}` is not a path inside the folder of the catalogue", file.display()));
         }
         self.changes_nothing().then(|| format!("`{name}` changes nothing"))
     }
 
+    /// Its folder takes the place of the user's.
+    pub fn replaces_folder(&self) -> bool {
+        self.start_folder.iter().any(|name| self.set.contains_key(name))
+    }
+
     fn words(&self) -> impl Iterator<Item = &String> {
-        let lists = [&self.options, &self.first, &self.program, &self.before];
+        let lists = [&self.options, &self.first, &self.program, &self.before, &self.make, &self.compiler];
         lists.into_iter().flatten().chain(self.set.values())
     }
 
@@ -270,7 +310,8 @@ mod tests {
         assert_eq!(all[0].name, "any program");
         let variants = || all.iter().flat_map(|runtime| &runtime.variants);
         assert!(variants().flat_map(|variant| &variant.files).all(|file| embedded(file).is_some()));
-        let writes = |variant: &&Variant| variant.words().any(|word| word.contains(FOLDER));
+        let fills = |variant: &&Variant| variant.words().any(|word| word.contains(FOLDER));
+        let writes = |variant: &&Variant| variant.files.is_empty() && fills(variant);
         assert!(variants().filter(writes).all(|variant| variant.writes.is_some() && variant.undo.is_some()));
         assert!(all.iter().any(|runtime| runtime.programs.contains(&"node".to_owned())));
     }
@@ -305,10 +346,17 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_files_is_an_error() {
+    fn a_folder_without_readable_files_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let message = load(&[folder.path().to_owned()]).unwrap_err().to_string();
         assert!(message.contains("contains no .toml file"), "{message}");
         assert!(load(&[folder.path().join("no")]).unwrap_err().to_string().starts_with("cannot read"));
+        std::fs::write(folder.path().join("own.toml"), b"runtime = \"x\"\n# \xff\n").unwrap();
+        let message = load(&[folder.path().to_owned()]).unwrap_err().to_string();
+        assert!(message.contains("own.toml` line 2: it is not UTF-8"), "{message}");
+        std::fs::remove_file(folder.path().join("own.toml")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("own.toml")).unwrap();
+        let message = load(&[folder.path().to_owned()]).unwrap_err().to_string();
+        assert!(message.contains("it is no regular file of at most 1 MiB"), "{message}");
     }
 }

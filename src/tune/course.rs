@@ -178,7 +178,9 @@ impl<'p> Course<'p> {
     /// Runs each way once, and measures those that do the same a few times. The ways that do not come to it are noted.
     fn screened(&mut self) -> Result<Vec<usize>, TuneError> {
         let (all, room) = (self.prepared.candidates.len(), self.room(CHOOSING, 0.5, 0));
-        self.progress.trying(all.min(room), self.plan.budget);
+        if all.min(room) > 0 {
+            self.progress.trying(all.min(room), self.plan.budget);
+        }
         let mut usable = Vec::new();
         for index in 0..all {
             let checked =

@@ -5,7 +5,8 @@
 //! | [`plan`] | what is to be tuned, how, and for how long |
 //! | [`catalogue`], [`version`] | reads the variants: one small file a runtime, of ours and of the user |
 //! | [`start`] | what is known of how the program starts |
-//! | [`candidate`] | the variants that make sense for it: pure |
+//! | [`choosing`], [`candidate`] | the variants that make sense for it, and what each changes |
+//! | [`shell_lines`] | which lines of a shell's start-up files cost most: pure |
 //! | [`selection`] | those of them that the user wants: pure |
 //! | [`way`] | the command with the changes of a variant, to be run and to be pasted: pure |
 //! | `preparation` | that the command may be run often, how it starts, and which ways do the same |
@@ -19,6 +20,7 @@
 
 pub mod candidate;
 pub mod catalogue;
+pub mod choosing;
 pub mod combination;
 mod course;
 mod error;
@@ -30,11 +32,13 @@ pub mod plan;
 mod preparation;
 mod results;
 pub mod selection;
+pub mod shell_lines;
 pub mod start;
 pub mod version;
 pub mod way;
 
-pub use candidate::{Candidate, Untried, candidates, remedies};
+pub use candidate::Candidate;
+pub use choosing::{Untried, candidates, remedies};
 pub use error::TuneError;
 pub use folder_state::FolderState;
 pub use judgement::{Judged, Pair, judged};

@@ -2,6 +2,7 @@
 
 use crate::bench::captured::{Captured, MAX_TEXT_BYTES};
 use crate::bench::{Destination, ExperimentError, RunPlan, validity};
+use crate::output::visible;
 use firstbyte_measure::launch::{Command, ExitStatus, OutputKind};
 use firstbyte_measure::regular_file;
 use regex_lite::Regex;
@@ -145,7 +146,7 @@ fn last_line(run: &Outcome) -> String {
 const SHOWN: usize = 60;
 
 fn short(line: &str) -> String {
-    let kept: String = line.trim_end().chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    let kept: String = visible(&line.trim_end().chars().take(SHOWN).collect::<String>());
     if line.chars().count() > SHOWN { kept + "…" } else { kept }
 }
 

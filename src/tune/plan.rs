@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 pub struct TunePlan {
     /// The program and its arguments.
     pub words: Vec<String>,
+    /// The words of the command that compiles it, with `-o FILE`; empty: it is not known.
+    pub build: Vec<String>,
     /// The names of the only ways; empty: all.
     pub only: Vec<String>,
     pub skip: Vec<String>,

@@ -6,16 +6,17 @@ use super::plan::{Budget, NO_TIME, TunePlan, TuneProgress};
 use super::selection::selected;
 use super::version::Version;
 use super::{Candidate, Comparing, FolderState, Outcome, Start, Way, candidates};
-use crate::bench::{ExperimentError, RunPlan};
+use crate::bench::{Accepted, ExperimentError, RunPlan};
 use crate::document::bench::{Metric, Warning};
 use crate::document::tune::UntriedVariant;
 use crate::output::{visible, visible_path};
 use crate::tracing::{TraceError, Tracing};
 use firstbyte_measure::launch::{Command, LaunchError, interrupt};
 use firstbyte_measure::own_folder::OwnFolder;
-use firstbyte_measure::tracer::ptrace::{self, LastExec};
+use firstbyte_measure::tracer::ptrace::{self, FilesOfRun};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -75,6 +76,7 @@ impl<'p> Prepared<'p> {
         prepared.consent(&second, &changed, progress)?;
         prepared.observe(progress)?;
         prepared.start.versions = prepared.versions(catalogue);
+        prepared.start.build.clone_from(&plan.build);
         let (all, untried) = candidates(catalogue, &prepared.start);
         (prepared.candidates, prepared.untried) = selected(plan, all, untried)?;
         Ok(prepared)
@@ -135,9 +137,10 @@ impl<'p> Prepared<'p> {
         };
 
         self.executions += analysis.executions();
-        self.start = Start::observed(&self.plan.words, &analysis, None);
-        if self.start.is_chain() {
-            self.start = Start::observed(&self.plan.words, &analysis, self.last_exec()?);
+        self.start = Start::observed(&self.plan.words, &analysis);
+        if self.start.has_other_programs() {
+            let files = self.execs()?;
+            self.start.look_behind(files);
         }
         Ok(())
     }
@@ -147,8 +150,8 @@ impl<'p> Prepared<'p> {
         self.warnings.push(Warning::minor(message));
     }
 
-    /// The end of a chain of execs, by one more run.
-    fn last_exec(&mut self) -> Result<Option<LastExec>, TuneError> {
+    /// What each process executes, by one more run.
+    fn execs(&mut self) -> Result<FilesOfRun, TuneError> {
         set_up(self.plan)?;
         let command = Command::new(&self.plan.words).map_err(ExperimentError::from)?;
         let mut tracee = self.plan.each_run.tracee(command).map_err(ExperimentError::from)?;
@@ -157,9 +160,9 @@ impl<'p> Prepared<'p> {
         }
         self.executions += 1;
         match ptrace::files(&mut tracee.launcher, &tracee.options) {
-            Ok((files, _)) => Ok(files.last_exec),
+            Ok((files, _)) => Ok(files),
             Err(LaunchError::Interrupted) => Err(TuneError::Interrupted),
-            Err(_) => Ok(None),
+            Err(_) => Ok(FilesOfRun::default()),
         }
     }
 
@@ -199,6 +202,12 @@ impl<'p> Prepared<'p> {
         if let Err(cause) = self.make_folder(candidate) {
             return Ok(Err(format!("its folder cannot be made: {cause}")));
         }
+        let make = candidate.make(self.folder());
+        if !make.is_empty()
+            && let Some(reason) = self.filled(&make).map_or_else(Some, |run| run.failure())
+        {
+            return Ok(Err(format!("`{}`: {reason}", make[0])));
+        }
         if let Some(first) = candidate.first_way(&self.start, self.folder()) {
             let failure = self.run(&first)?.map(|run| run.failure());
             if let Some(reason) = failure.unwrap_or_else(Some) {
@@ -230,7 +239,26 @@ impl<'p> Prepared<'p> {
                 None => fs::write(to, catalogue::embedded(file).unwrap_or_default())?,
             }
         }
-        Ok(())
+        for file in &candidate.copies {
+            fs::write(folder.join(file.path.file_name().unwrap_or_default()), file.content()?)?;
+        }
+        let others = candidate
+            .copies
+            .first()
+            .and_then(|file| file.path.parent())
+            .filter(|_| variant.replaces_folder());
+        others.map_or(Ok(()), |others| link_others(others, &folder))
+    }
+
+    /// Runs what fills a folder. The error says why it could not be run.
+    fn filled(&self, words: &[String]) -> Result<Outcome, String> {
+        let each_run = &self.plan.each_run;
+        let timeout = each_run.timeout.min(self.budget.left());
+        let accepted = Accepted::default();
+        let plan = RunPlan { until: None, input: None, timeout, accepted, ..each_run.clone() };
+        let command =
+            Command::new(words).map_err(|cause| TuneError::from(ExperimentError::from(cause)).cause())?;
+        Outcome::of(command, &plan, self.scratch.path()).map_err(|cause| TuneError::from(cause).cause())
     }
 
     /// Whether a way does the same as the plain command. The inner error says what it does otherwise.
@@ -270,6 +298,19 @@ impl<'p> Prepared<'p> {
             let _ = fs::remove_dir_all(self.folder().join(&candidate.name));
         }
     }
+}
+
+/// Links the files of a folder to another one, except those that it has. What zsh has compiled would be used instead of them.
+fn link_others(from: &Path, to: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let name = to.join(path.file_name().unwrap_or_default());
+        let is_compiled = path.extension().is_some_and(|suffix| suffix == "zwc");
+        if !name.exists() && !is_compiled {
+            symlink(path, name)?;
+        }
+    }
+    Ok(())
 }
 
 /// What is kept goes to a folder that nothing else uses.

@@ -14,13 +14,17 @@ pub fn selected(
 ) -> Result<(Vec<Candidate>, Vec<UntriedVariant>), TuneError> {
     let is_known =
         |name: &&String| all.iter().any(|it| it.is_named(name)) || untried.iter().any(|it| it.name == **name);
-    if let Some(unknown) = plan.only.iter().find(|name| !is_known(name)) {
+    let unknown: Vec<&String> = plan.only.iter().filter(|name| !is_known(name)).collect();
+    if let Some(first) = unknown.first().filter(|_| unknown.len() == plan.only.len()) {
         let command = visible(&shell_words::join(&plan.words));
         return Err(TuneError::Request(format!(
             "no way named `{}` applies to this command\nhelp: firstbyte tune --list {command}",
-            visible(unknown)
+            visible(first)
         )));
     }
+    let reason = "no such way applies to this command";
+    let missing =
+        unknown.into_iter().map(|name| UntriedVariant { name: name.clone(), reason: reason.to_owned() });
     let named = |names: &[String], candidate: &Candidate| names.iter().any(|name| candidate.is_named(name));
     let wanted = |candidate: &Candidate| {
         (plan.only.is_empty() || named(&plan.only, candidate)) && !named(&plan.skip, candidate)
@@ -32,5 +36,6 @@ pub fn selected(
     let is_wanted =
         |name: &String| (plan.only.is_empty() || plan.only.contains(name)) && !plan.skip.contains(name);
     let untried = untried.into_iter().filter(|it| is_wanted(&it.name));
-    Ok((all, untried.map(|Untried { name, reason }| UntriedVariant { name, reason }).collect()))
+    let untried = untried.map(|Untried { name, reason }| UntriedVariant { name, reason });
+    Ok((all, untried.chain(missing).collect()))
 }

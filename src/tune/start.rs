@@ -1,15 +1,16 @@
 //! What is known of how a program starts: from its words and its file alone, or from a traced run.
 
 use super::catalogue::program_name;
+use super::shell_lines::{ShellLine, expensive_lines, lines_of_commands};
 use super::version::Version;
 use crate::analysis::binaries::FileBinaries;
 use crate::analysis::findings::Finding;
 use crate::analysis::loads::Load;
 use crate::analysis::runs::AskedRuntime;
-use crate::analysis::{Account, FileSearch, TraceAnalysis};
+use crate::analysis::{Account, Execution, FileSearch, Summary, TraceAnalysis};
 use crate::inspect::script::first_line;
 use firstbyte_measure::launch::{Command, KnownEnvironment, ResolveError, find_in_path};
-use firstbyte_measure::tracer::ptrace::LastExec;
+use firstbyte_measure::tracer::ptrace::{FilesOfRun, LastExec};
 use firstbyte_measure::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -24,6 +25,10 @@ pub struct Start {
     pub chain: Vec<String>,
     /// How the last one of them could be started directly; `None`: that is not known.
     pub end: Option<ChainEnd>,
+    /// What the only process that prints has executed last, if that is not the first process.
+    pub printing: Option<Execution>,
+    /// How it could be started directly; `None`: that is not known.
+    pub child: Option<ChainEnd>,
     /// The names of all executed programs, without versions.
     pub programs: BTreeSet<String>,
     /// One of them is Go's.
@@ -35,8 +40,14 @@ pub struct Start {
     pub findings: Vec<Finding>,
     /// The most expensive imports, by Python's own report.
     pub imports: Vec<(String, Nanos)>,
+    /// The .pth files with code that Python executed, and `sitecustomize`.
+    pub site_hooks: Vec<String>,
+    /// The lines of start-up files of shells that cost most.
+    pub shell_lines: Vec<ShellLine>,
     /// The versions of runtimes, by their names in the catalogue.
     pub versions: BTreeMap<String, Version>,
+    /// The command that compiles the program: its words.
+    pub build: Vec<String>,
 }
 
 /// A program at the end of a chain of execs.
@@ -73,8 +84,8 @@ impl Start {
         Ok(start)
     }
 
-    /// What a traced run shows. `last`: its last exec, if there are several.
-    pub fn observed(words: &[String], analysis: &TraceAnalysis, last: Option<LastExec>) -> Start {
+    /// What a traced run shows.
+    pub fn observed(words: &[String], analysis: &TraceAnalysis) -> Start {
         let summary = &analysis.summary;
         let account = &summary.median_run;
         let mut start = Start {
@@ -84,18 +95,34 @@ impl Start {
             late_folder: late_folder(&account.searches, &summary.environment),
             findings: analysis.findings(),
             imports: imports(&summary.loads, account.total),
+            site_hooks: site_hooks(account),
+            shell_lines: shell_lines(summary, account.total),
+            printing: printing(account),
             ..Start::default()
         };
         for exec in account.processes.iter().flat_map(|process| &process.execs) {
             start.executed(&exec.executed, &analysis.binaries);
         }
         start.chain_of(account);
-        match (&start.chain[..], last) {
-            ([_, .., path], Some(last)) => start.end = ChainEnd::of(path, last, &start.environment),
-            ([path], _) => start.follow_script(&path.clone()),
-            _ => {}
+        if let [path] = &start.chain[..] {
+            start.follow_script(&path.clone());
         }
         start
+    }
+
+    /// Whether a look at what each process executes would show more.
+    pub fn has_other_programs(&self) -> bool {
+        self.is_chain() || self.printing.is_some()
+    }
+
+    /// How the programs behind others could be started.
+    pub fn look_behind(&mut self, files: FilesOfRun) {
+        if let ([_, .., path], Some(last)) = (&self.chain[..], files.last_exec) {
+            self.end = ChainEnd::of(path, last, &self.environment);
+        }
+        let Some(printing) = &self.printing else { return };
+        let exec = files.other_execs.into_iter().rfind(|exec| is_same(exec, printing));
+        self.child = exec.and_then(|exec| ChainEnd::of(&printing.path, exec, &self.environment));
     }
 
     /// A program is executed behind others.
@@ -179,6 +206,51 @@ impl ChainEnd {
     }
 }
 
+/// What the only process that prints has executed last. The first process is not meant: it is not behind any other.
+fn printing(account: &Account) -> Option<Execution> {
+    let printing = account.printing_processes();
+    let is_it = |pid: u32| pid != account.root && printing.len() == 1 && printing.contains(&pid);
+    account.processes.iter().find(|process| is_it(process.pid))?.execs.last().cloned()
+}
+
+/// Whether two runs executed the same: its file and its arguments. The first word of a script is another one.
+fn is_same(seen: &LastExec, traced: &Execution) -> bool {
+    let is_file = std::fs::canonicalize(&*traced.executed).is_ok_and(|file| file == seen.file);
+    let arguments = traced.argv.iter().skip(1).rev();
+    is_file && arguments.zip(seen.words.iter().rev()).all(|(traced, seen)| **traced == **seen)
+}
+
+/// The lines of start-up files that cost most.
+fn shell_lines(summary: &Summary, total: Nanos) -> Vec<ShellLine> {
+    let lines = expensive_lines(&summary.commands, total);
+    let bashrc = summary.environment.value("HOME").map(|home| Path::new(home).join(".bashrc"));
+    match bashrc {
+        Some(file) if lines.is_empty() => {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            lines_of_commands(&summary.loads, &file.to_string_lossy(), &text, total)
+        }
+        _ => lines,
+    }
+}
+
+/// The .pth files with code, and `sitecustomize`, that were opened.
+fn site_hooks(account: &Account) -> Vec<String> {
+    let opened = account.files.iter().filter(|file| file.opened > 0);
+    let hooks = opened.filter_map(|file| {
+        let name = file.path.rsplit('/').next()?;
+        let (stem, suffix) = name.rsplit_once('.')?;
+        let has_code = || {
+            let text = std::fs::read_to_string(&*file.path).unwrap_or_default();
+            text.lines().any(|line| line.starts_with("import ") || line.starts_with("import\t"))
+        };
+        if suffix == "pth" && has_code() {
+            return Some(name.to_owned());
+        }
+        (stem.split('.').next() == Some("sitecustomize")).then(|| "sitecustomize".to_owned())
+    });
+    hooks.collect::<BTreeSet<String>>().into_iter().collect()
+}
+
 fn beginning(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path).ok()?.take(512).read_to_end(&mut bytes).ok()?;
@@ -248,6 +320,7 @@ mod tests {
         };
         let before = KnownEnvironment::Whole(pairs(&[("A", "1"), ("B", "2"), ("SHLVL", "1")]));
         let last = |directory: std::path::PathBuf| LastExec {
+            file: "/opt/bin/python3.11".into(),
             words: vec!["python3".into(), "app.py".into()],
             environment: pairs(&[("A", "1"), ("C", "3"), ("SHLVL", "2"), ("_", "x")]),
             directory,

@@ -12,6 +12,8 @@ pub enum Edit {
     Direct,
     /// The same, without the variables that the chain changes.
     DirectPlain,
+    /// Start the child that prints, in the environment of the command.
+    DirectChild,
     Set(String, String),
     Unset(String),
     /// Add options to the runtime.
@@ -26,7 +28,7 @@ impl Edit {
     /// In this order they are applied: what comes later works on the words that what comes earlier has made.
     fn order(&self) -> u8 {
         match self {
-            Edit::Direct | Edit::DirectPlain => 0,
+            Edit::Direct | Edit::DirectPlain | Edit::DirectChild => 0,
             Edit::Set(..) | Edit::Unset(_) => 1,
             Edit::Program(_) => 2,
             Edit::Options(_) => 3,
@@ -38,7 +40,7 @@ impl Edit {
     pub fn is_empty(&self) -> bool {
         match self {
             Edit::Options(words) | Edit::Program(words) | Edit::Before(words) => words.is_empty(),
-            Edit::Direct | Edit::DirectPlain | Edit::Set(..) | Edit::Unset(_) => false,
+            Edit::Direct | Edit::DirectPlain | Edit::DirectChild | Edit::Set(..) | Edit::Unset(_) => false,
         }
     }
 
@@ -48,10 +50,16 @@ impl Edit {
             (Edit::Set(name, _) | Edit::Unset(name), Edit::Set(other, _) | Edit::Unset(other)) => {
                 name == other
             }
-            (Edit::Program(_), Edit::Program(_))
-            | (Edit::Direct | Edit::DirectPlain, Edit::Direct | Edit::DirectPlain) => true,
-            (one, other) => one == other,
+            // the child is another program
+            (Edit::DirectChild | Edit::Program(_), Edit::Program(_))
+            | (Edit::DirectChild, Edit::Options(_))
+            | (Edit::Options(_) | Edit::Program(_), Edit::DirectChild) => true,
+            (one, other) => one == other || one.is_direct() && other.is_direct(),
         }
+    }
+
+    pub fn is_direct(&self) -> bool {
+        matches!(self, Edit::Direct | Edit::DirectPlain | Edit::DirectChild)
     }
 }
 
@@ -92,6 +100,11 @@ impl Way {
             Edit::DirectPlain => {
                 if let Some(end) = &start.end {
                     self.words.clone_from(&end.words);
+                }
+            }
+            Edit::DirectChild => {
+                if let Some(child) = &start.child {
+                    self.words.clone_from(&child.words);
                 }
             }
             Edit::Set(name, value) => {

@@ -1,6 +1,7 @@
 //! `firstbyte tune`, with programs whose costs are known by construction.
 
-use crate::support::{as_nobody, of_nobody, wait_until, write_executable};
+use crate::support::{as_nobody, of_nobody, skipped, wait_until, write_executable};
+use firstbyte_measure::launch::find_in_path;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -299,6 +300,94 @@ fn an_ordinary_user_tunes_too() {
     assert!(output.status.success(), "{}", text(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(with_verdict(&found, "faster"), ["unset-LD_BIND_NOW"]);
+}
+
+#[test]
+fn the_child_that_prints_is_started_without_the_program_around_it() {
+    let folder = folder("", "");
+    let shim = "#!/bin/sh\nsleep 0.03\n: $(uname)\nprintf ''\n./program \"$@\"\nexit $?\n";
+    write_executable(&folder.path().join("work/shim"), shim, 0o755);
+    let found = document(folder.path(), &["--only", "direct-child", "./shim", "an argument"]);
+    assert_eq!(with_verdict(&found, "faster"), ["direct-child"]);
+    let child = &found["results"][0];
+    assert_eq!(child["command"], "/bin/sh ./program 'an argument'");
+    assert_eq!(child["behaviour"], true);
+    write_executable(&folder.path().join("work/shim"), "#!/bin/sh\necho begin\n./program\n", 0o755);
+    let refused = tune(folder.path(), &["--only", "direct-child", "./shim"]);
+    assert!(text(&refused).contains("no way named `direct-child` applies"), "two programs print");
+}
+
+/// The ways that are proven for a shell with this start-up file.
+fn of_shell(file: &str, only: &str, words: &[&str]) -> Option<Value> {
+    if find_in_path(words[0]).is_none() {
+        skipped(&format!("there is no {}", words[0]));
+        return None;
+    }
+    let folder = folder("", "");
+    fs::write(folder.path().join("work").join(file), "x=1\nsleep 0.05\ny=1\n").unwrap();
+    let words: Vec<&str> = ["--json", "--only", only, "--"].iter().chain(words).copied().collect();
+    let output = firstbyte(folder.path(), &words).env("HOME", folder.path().join("work")).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+#[test]
+fn the_line_of_a_start_up_file_that_costs_most_is_left_out() {
+    for (shell, file) in [("zsh", ".zshrc"), ("bash", ".bashrc")] {
+        let words = [shell, "-ic", "echo done"];
+        let Some(found) = of_shell(file, &format!("{shell}-line,zsh-compiled"), &words) else { continue };
+        assert_eq!(with_verdict(&found, "faster"), [format!("{shell}-line-{file}-2")], "{found}");
+        let text = found["results"][0]["text"].as_str().unwrap();
+        assert!(text.contains("line 2 of ") && text.ends_with(file), "{text}");
+        let count = if shell == "zsh" { 2 } else { 1 };
+        assert_eq!(found["results"].as_array().unwrap().len(), count, "zsh-compiled is tried: {found}");
+    }
+}
+
+#[test]
+fn a_hook_of_python_is_left_out_and_everything_else_is_the_same() {
+    let python = "/usr/bin/python3";
+    let folder = folder("", "");
+    let mut site = Command::new(python);
+    site.args(["-c", "import site; print(site.USER_SITE)"]).env("PYTHONUSERBASE", "base");
+    let Ok(site) = site.env_remove("PYTHONNOUSERSITE").output() else {
+        return skipped("there is no /usr/bin/python3");
+    };
+    let site = folder.path().join("work").join(String::from_utf8(site.stdout).unwrap().trim());
+    fs::create_dir_all(&site).unwrap();
+    fs::write(site.join("slow.pth"), "import time; time.sleep(0.05)\n").unwrap();
+    fs::write(site.join("other.pth"), "import sys; sys.other = 1\n").unwrap();
+    let program = "import sys; print(sys.other, sys.argv, sys.path[0], __name__, __file__)";
+    fs::write(folder.path().join("work/app.py"), program).unwrap();
+    let base = folder.path().join("work/base");
+    let words = ["--json", "--only", "python-hook", "--", python, "app.py", "x"];
+    let output = firstbyte(folder.path(), &words).env("PYTHONUSERBASE", base).output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
+    assert_eq!(with_verdict(&found, "faster"), ["python-hook-slow.pth"], "{found}");
+    assert!(reason(&found, "python-hook-other.pth").contains("no attribute 'other'"), "{found}");
+}
+
+#[test]
+fn a_program_is_compiled_with_other_options() {
+    if find_in_path("cc").is_none() {
+        return skipped("there is no cc");
+    }
+    let fast = variant("fast", "how = \"build\"\ncompiler = [\"-DFAST\"]\nwrites = \"a program\"");
+    let folder = folder("", &fast);
+    let source = "#include <unistd.h>\n#ifndef FAST\n#define FAST usleep(30000);\n#else\n#undef FAST\n#define FAST\n#endif\n\
+                  int main(void) { FAST return write(1, \"done\", 4) != 4; }\n";
+    fs::write(folder.path().join("work/app.c"), source).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-o", "app", "app.c"]).current_dir(folder.path().join("work"));
+    assert!(compiler.status().unwrap().success());
+    let own = folder.path().join("own");
+    let build = ["--catalogue", own.to_str().unwrap(), "--build", "cc -o app app.c"];
+    let found = document(folder.path(), &[&build[..], &["--only", "fast,build-bind-now", "./app"]].concat());
+    assert_eq!(with_verdict(&found, "faster"), ["fast"], "{found}");
+    assert_eq!(found["results"][0]["command"], "DIR/fast/program");
+    let wrong = tune(folder.path(), &["--build", "cc app.c", "./app"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong).contains("has no `-o FILE`"), "{}", text(&wrong));
 }
 
 #[test]

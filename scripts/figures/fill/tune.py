@@ -3,12 +3,15 @@ import glob, os
 from results import ns, table as markdown
 
 
+ENDS = {'first_byte': 'first byte', 'total': 'exit'}
+
+
 def table(results):
     names = sorted(os.path.basename(path)[:-5] for path in glob.glob(f'{results.folder}/tune/*.json'))
     if not names:
         raise FileNotFoundError(2, 'no results', f'{results.folder}/tune')
     rows = [row for name in names for row in of_command(results.json(f'tune/{name}'))]
-    head = ['command', 'plain', 'way', 'ratio, 99 % interval', 'median']
+    head = ['command', 'plain, until its', 'way', 'ratio, 99 % interval', 'median']
     return markdown(head, ':---|---:|:---|---:|---:', rows)
 
 
@@ -21,7 +24,8 @@ def of_command(document):
     tried = ', '.join(f'`{tuned["name"]}`' for tuned in document['results'])
     rows = rows or [[f'none is proven of {tried}' if tried else 'none was tried', '-', '-']]
     command = document['command'].replace('|', '\\|')
-    return [[f'`{command}`', ns(document['plain_ns']), *row] for row in rows]
+    plain = f'{ns(document["plain_ns"])}, {ENDS[document["by"]]}' if document['plain_ns'] else '-'
+    return [[f'`{command}`', plain, *row] for row in rows]
 
 
 def named(tuned):

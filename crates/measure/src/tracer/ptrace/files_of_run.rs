@@ -27,11 +27,15 @@ pub struct FilesOfRun {
     pub closed: Option<String>,
     /// The last successful exec of the first process; `None` if it could not be seen.
     pub last_exec: Option<LastExec>,
+    /// Those of the other processes, as far as they could be seen.
+    pub other_execs: Vec<LastExec>,
 }
 
 /// What a process executed, as the new program begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastExec {
+    /// The executable file: that of a script is its interpreter.
+    pub file: PathBuf,
     /// The argument vector. That of a script begins with its interpreter.
     pub words: Vec<OsString>,
     /// The variables and their values.
@@ -41,7 +45,7 @@ pub struct LastExec {
 }
 
 impl LastExec {
-    /// `proc_pid_cmdline(5)`, `proc_pid_environ(5)` and `proc_pid_cwd(5)` of a process whose exec has just returned.
+    /// `proc_pid_exe(5)`, `proc_pid_cmdline(5)`, `proc_pid_environ(5)` and `proc_pid_cwd(5)` of a process whose exec has just returned.
     fn of(process: i32) -> Option<LastExec> {
         let texts = |name: &str| {
             let bytes = fs::read(format!("/proc/{process}/{name}")).ok()?;
@@ -49,6 +53,7 @@ impl LastExec {
             Some(texts.map(|text| OsStr::from_bytes(text).to_owned()).collect::<Vec<_>>())
         };
         Some(LastExec {
+            file: fs::read_link(format!("/proc/{process}/exe")).ok()?,
             words: texts("cmdline")?,
             environment: texts("environ")?.iter().filter_map(|entry| environment::parsed(entry)).collect(),
             directory: fs::read_link(format!("/proc/{process}/cwd")).ok()?,
@@ -62,6 +67,8 @@ pub(super) struct Files {
     seen: FilesOfRun,
     /// The first process.
     root: Option<i32>,
+    /// The last exec of each other process.
+    others: BTreeMap<i32, LastExec>,
     /// Device and inode of each opened file at that time.
     opened: BTreeMap<PathBuf, (u64, u64)>,
 }
@@ -90,6 +97,8 @@ impl Files {
     pub(super) fn executed(&mut self, task: Task) {
         if *self.root.get_or_insert(task.process) == task.process {
             self.seen.last_exec = LastExec::of(task.process);
+        } else {
+            self.others.extend(LastExec::of(task.process).map(|exec| (task.process, exec)));
         }
         let before = self.seen.unseen.take();
         self.mapped(task);
@@ -125,6 +134,7 @@ impl Files {
             fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) != **opened)
         };
         self.seen.used.written.extend(self.opened.iter().filter(replaced).map(|(path, _)| path.clone()));
+        self.seen.other_execs = std::mem::take(&mut self.others).into_values().collect();
         let regular = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
         let used = &mut self.seen.used;
         for files in [&mut used.read, &mut used.updated, &mut used.written] {

@@ -24,6 +24,9 @@ const MAX_RUNS: u32 = 1000;
 const ENOUGH_SAMPLES: f64 = 2200.0;
 /// Above it, a long program would be sampled less than a profiler is expected to.
 const MAX_PERIOD: Nanos = Nanos(1_000_000);
+/// Samples that cost more are made nevertheless. On a busy machine they seem to cost several times as much as they do, and no
+/// sample says nothing.
+const MAX_SHORTEST_PERIOD: Nanos = Nanos(2_000_000);
 
 /// Makes sampled runs, alternating with untraced ones. The inner error: this machine cannot sample.
 pub(super) fn sample(
@@ -173,7 +176,7 @@ fn runs_and_period(
     let fitting = fitting(expected, time, if overhead { 2.0 } else { 1.0 });
     let runs = count.unwrap_or(fitting.max(MIN_RUNS));
     let wanted = Nanos::rounded(f64::from(runs) * expected.user / ENOUGH_SAMPLES);
-    (runs, wanted.min(MAX_PERIOD).max(shortest))
+    (runs, wanted.min(MAX_PERIOD).max(shortest.min(MAX_SHORTEST_PERIOD)))
 }
 
 #[cfg(test)]

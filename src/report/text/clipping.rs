@@ -10,6 +10,8 @@ pub(super) struct ListedText {
     indent: usize,
     /// The lines without which it says less than a sentence, or not what helps.
     pub(super) least: usize,
+    /// The same without the ending.
+    least_alone: usize,
 }
 
 impl ListedText {
@@ -18,7 +20,7 @@ impl ListedText {
         let all = first.len() == text.len() || text.contains("help: ");
         let needed = if all { text.clone() } else { format!("{first} …") };
         let least = terminal.wrap(&needed, indent).lines().count();
-        ListedText { text, ending: None, indent, least }
+        ListedText { text, ending: None, indent, least, least_alone: least }
     }
 
     /// The same with an ending, which gets lines of its own where the text is cut.
@@ -47,7 +49,7 @@ impl ListedText {
         if whole.lines().count() <= most {
             return whole;
         }
-        let ending = self.apart(terminal);
+        let ending = if most < self.least { String::new() } else { self.apart(terminal) };
         clipped(&self.text, self.indent, most.saturating_sub(ending.lines().count()), terminal) + &ending
     }
 }
@@ -69,8 +71,8 @@ pub(super) struct Listed {
     pub(super) shown: usize,
 }
 
-/// The first texts in at most `lines` lines, or the first one in the lines that it needs. Those that remain go to the first
-/// ones.
+/// The first texts in at most `lines` lines, or the first one in the lines that it needs, if need be without its ending. Those
+/// that remain go to the first ones.
 pub(super) fn listed(texts: &[ListedText], lines: usize, terminal: &Terminal) -> Listed {
     let mut needed = 0;
     let fits = |text: &&ListedText| {
@@ -78,12 +80,14 @@ pub(super) fn listed(texts: &[ListedText], lines: usize, terminal: &Terminal) ->
         needed <= lines
     };
     let shown = texts.iter().take_while(fits).count().max(texts.len().min(1));
-    let needed: usize = texts[..shown].iter().map(|text| text.least).sum();
+    let least = |text: &ListedText| if text.least > lines { text.least_alone } else { text.least };
+    let needed: usize = texts[..shown].iter().map(least).sum();
 
     let (mut text, mut left) = (String::new(), lines.saturating_sub(needed));
     for each in &texts[..shown] {
-        let clipped = each.clipped(each.least + left, terminal);
-        left -= clipped.lines().count().saturating_sub(each.least).min(left);
+        let least = least(each);
+        let clipped = each.clipped(least + left, terminal);
+        left -= clipped.lines().count().saturating_sub(least).min(left);
         text += &clipped;
     }
     Listed { text, shown }

@@ -45,9 +45,17 @@ INLINE void emit(struct session *s, u64 at, u64 pid_tid, u32 kind, u32 code, s64
 /* Remembers that this thread is inside a call whose return matters. */
 INLINE void take_off(struct session *s, u32 tid, u32 call, u64 now)
 {
-	ADD(&s->in_flight, 1);
 #ifndef BEFORE_5_12
 	struct flight *slot = &s->flights[tid % FLIGHTS];
+	/* this program runs twice while a process that was just forked still has our descriptor of an earlier link */
+	if (unlikely(slot->tid == tid)) {
+		slot->call = call;
+		slot->entered = now;
+		return;
+	}
+#endif
+	ADD(&s->in_flight, 1);
+#ifndef BEFORE_5_12
 	if (likely(__sync_val_compare_and_swap(&slot->tid, 0, tid) == 0)) {
 		slot->call = call;
 		slot->entered = now;

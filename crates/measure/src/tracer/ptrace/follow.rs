@@ -142,15 +142,13 @@ impl<'r> Follower<'r> {
     }
 
     /// For a run that ends at a mark.
-    pub(super) fn until(mut self, awaited: Option<AwaitedMark>) -> Follower<'r> {
+    pub(super) fn await_mark(&mut self, awaited: Option<AwaitedMark>) {
         self.phases.awaits_mark(awaited);
-        self
     }
 
     /// For sampled runs.
-    pub(super) fn sampling(mut self, sampler: Option<&'r mut dyn SampleStops>) -> Follower<'r> {
+    pub(super) fn sample(&mut self, sampler: Option<&'r mut dyn SampleStops>) {
         self.sampler = sampler;
-        self
     }
 
     /// Follows until nothing is left of the tree.

@@ -264,10 +264,10 @@ fn trace<'r>(
     let _ = meeting.write_all(&[1]); // if the child has died meanwhile, the wait reports it
     drop(meeting);
 
-    let mut follower = Follower::new(root, stdout, extent, standstill, rescue);
-    follower.await_mark(mark);
-    follower.sample(sampler);
-    let followed = follower.follow();
+    let mut tracee = Follower::new(root, stdout, extent, standstill, rescue);
+    tracee.await_mark(mark);
+    tracee.sample(sampler);
+    let followed = tracee.follow();
     drop(seized); // not earlier: the watching thread waits for it
     followed.map_err(Untraced::Lost)
 }

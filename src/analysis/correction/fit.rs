@@ -59,23 +59,24 @@ fn of_stops_in(recording: &Recording, untraced: f64, user: Option<SampledUser>) 
     let even = lasting_untraced(&|stop| ObserverCosts::of_stops().scaled(stop));
     let Some(user) = user else { return even };
     let by_even = lags.user(recording, &even);
-    let [least, most] = plausible(user, recording);
+    let [least, likely, most] = plausible(user, recording);
     if (least..=most).contains(&by_even) {
         return even;
     }
 
     let with = |around: f64, within: f64| PointCosts { syscall: EventCost { around, within }, ..even };
     let in_user_code = |around| lags.user(recording, &with(around, even.syscall.within));
-    let wanted = -by_even.clamp(least, most);
-    let around = solved([0.0, MAX_STOP], |around| -in_user_code(around), wanted);
+    let around = solved([0.0, MAX_STOP], |around| -in_user_code(around), -likely);
     lasting_untraced(&|within| with(around, within))
 }
 
-/// How long a run may be in user code, as ptrace sees it: with page faults. Samples are off by up to two standard errors.
-fn plausible(user: SampledUser, recording: &Recording) -> [f64; 2] {
+/// How long a run may be in user code at least, probably, and at most, as ptrace sees it: with page faults. Samples are off by up
+/// to two standard errors.
+fn plausible(user: SampledUser, recording: &Recording) -> [f64; 3] {
     let faults = FAULT.map(|each| each * recording.usage.minor_faults as f64);
     let error = 2.0 / (user.samples as f64).max(1.0).sqrt();
-    [user.time * (1.0 - error).max(0.0) + faults[0], user.time * (1.0 + error) + faults[1]]
+    let likely = user.time + faults[0].midpoint(faults[1]);
+    [user.time * (1.0 - error).max(0.0) + faults[0], likely, user.time * (1.0 + error) + faults[1]]
 }
 
 /// How much the events of these runs cost, as a multiple of the calibrated costs. By calibration it is 1. The traced runs over the untraced ones beside them say how much longer the whole run

@@ -47,7 +47,7 @@ INLINE void take_off(struct session *s, u32 tid, u32 call, u64 now)
 {
 #ifndef BEFORE_5_12
 	struct flight *slot = &s->flights[tid % FLIGHTS];
-	/* this program runs twice while a process that was just forked still has our descriptor of an earlier link */
+	/* a thread is in one call at a time: a second flight would count its output twice */
 	if (unlikely(slot->tid == tid)) {
 		slot->call = call;
 		slot->entered = now;

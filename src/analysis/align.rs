@@ -4,7 +4,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// The best match of so many steps, of both runs together, is found in about a second, however different they are. It does not
+/// The best match of this many steps, of both runs together, is found in about a second, however different they are. It does not
 /// depend on how busy the machine is.
 const EXACT: usize = 20_000;
 

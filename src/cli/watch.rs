@@ -103,7 +103,7 @@ pub struct Plan {
 const MONITORING: &str = "Monitoring options";
 const TRACING: &str = "Tracing options";
 
-/// The kernel side compares its path with so many bytes.
+/// The kernel side compares this many bytes of its path.
 fn program(text: &str) -> Result<String, String> {
     if text.is_empty() || text.len() > MAX_PROGRAM_BYTES || text.ends_with('/') {
         return Err(format!(

@@ -161,7 +161,7 @@ pub struct TraceWatched {
     pub program: String,
     /// How many starts there were while they were counted.
     pub starts: u64,
-    /// Every so many-th was to be traced.
+    /// One start in this many was to be traced.
     pub every: u64,
     /// The number of each run among the starts, from 1 on.
     #[serde(default)]

@@ -102,7 +102,7 @@ pub struct WatchProgram {
     pub row: u64,
     /// How often it was executed, without `unlisted_execs`.
     pub execs: u64,
-    /// At most so many executions of it are in `(other programs)`, because its row had to make room for others before. All other
+    /// The most executions of it that are in `(other programs)`, because its row had to make room for others before. All other
     /// figures of the row leave these out as well.
     #[serde(default)]
     pub unlisted_execs: u64,

@@ -70,7 +70,7 @@ impl FolderEntry {
         Ok(FolderEntry { folder, name, found })
     }
 
-    /// Between two looks at a path others may have exchanged a part of it.
+    /// Others may replace a part of a path between two checks of it.
     fn unless_exchanged(self, expected: Option<(u64, u64)>) -> io::Result<FolderEntry> {
         match expected {
             Some(_) if self.found.as_ref().map(FoundFile::identity) != expected => {

@@ -11,7 +11,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So many clients at once. Others wait until the kernel's queue lets them in.
+/// The number of clients served at once. Others wait in the kernel's queue.
 const MAX_CLIENTS: usize = 32;
 
 /// A client that is older than this makes room for another one.

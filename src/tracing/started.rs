@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 const COMMAND_LINES: usize = 100;
 const NOTED: usize = 3;
 
-/// The kernel's record of an exec has room for so many bytes of arguments.
+/// The room for arguments in the kernel's record of an exec, in bytes.
 const ARGUMENTS: usize = 256;
 
 /// Starts of one program, explained.

@@ -23,7 +23,7 @@ const WINNERS: &str = "all that help";
 const ALL: &str = "all that do no harm";
 const FEWEST: &str = "the fewest that do the same";
 
-/// At least and at most so many rounds.
+/// The least and the most rounds.
 type Rounds = [u32; 2];
 /// The rounds that come before those of a measurement, and after its time is up.
 const BEFORE: u32 = 2;

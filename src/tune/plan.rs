@@ -67,7 +67,7 @@ impl TunePlan {
 
 /// Receives the progress, and answers the one question. Code that measures prints nothing itself.
 pub trait TuneProgress: TraceProgress {
-    /// So many ways will be tried, within this time.
+    /// This many ways will be tried, within this time.
     fn trying(&mut self, ways: usize, budget: Duration);
     /// Timed runs begin. They end when the result is dropped.
     fn measuring(&mut self) -> Box<dyn Progress>;

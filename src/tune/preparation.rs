@@ -42,7 +42,7 @@ pub(super) struct Prepared<'p> {
 
 /// A run that takes longer is traced once, without a warm-up.
 const LONG: Duration = Duration::from_secs(1);
-/// A trace that is made quickly takes as long as so many runs.
+/// A quick trace takes about as long as this many runs.
 const TRACED: u32 = 8;
 
 impl<'p> Prepared<'p> {

@@ -17,7 +17,7 @@ pub struct ShellLine {
 
 /// The files of a user that shells read when they start, by their names.
 const FILES: [&str; 6] = [".bashrc", ".zshenv", ".zprofile", ".zshrc", ".zlogin", ".profile"];
-/// At most so many lines are tried, and each has at least this part of the total.
+/// The most lines that are tried, and the least part of the total that each must have.
 const LINES: usize = 3;
 const PART: u64 = 33;
 

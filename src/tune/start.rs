@@ -63,7 +63,7 @@ pub struct ChainEnd {
 /// Variables that shells change in every program that they start.
 const OF_SHELLS: [&str; 4] = ["_", "SHLVL", "PWD", "OLDPWD"];
 
-/// At most so many imports are tried, and each has at least this part of the total.
+/// The most imports that are tried, and the least part of the total that each must have.
 const IMPORTS: usize = 3;
 const IMPORT_PART: u64 = 33;
 

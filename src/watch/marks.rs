@@ -11,7 +11,7 @@ use firstbyte_measure::tracer::watch::MadeMark;
 use firstbyte_measure::units::Nanos;
 use std::collections::{BTreeMap, HashMap};
 
-/// Of an execution, so many spans may be open at a time. Those that begin later have no time.
+/// The most open spans of one execution. Spans that begin beyond that have no time.
 const MOST_OPEN: usize = 1000;
 
 /// What an execution has marked so far.

@@ -43,7 +43,7 @@ impl Memory {
         fits
     }
 
-    /// Takes one part in so many away.
+    /// Takes away one part in this many.
     pub(super) fn split_off(&mut self, parts: u64) -> Memory {
         let split = self.left / parts;
         self.left -= split;

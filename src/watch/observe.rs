@@ -145,7 +145,7 @@ struct Watch {
     watcher: Box<dyn Watcher>,
     starts: Option<Collector>,
     tally: Tally,
-    /// So many events at once mean that the buffer fills fast.
+    /// This many events at once mean that the buffer fills fast.
     much: u64,
 }
 

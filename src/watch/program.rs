@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub(super) struct Program {
     pub(super) path: String,
     pub(super) execs: u64,
-    /// At most so many executions of it are in the row of all others.
+    /// The most executions of it that are in the row of all others.
     pub(super) missed: u64,
     /// When it was executed or looked for, in the count of [`super::programs::Programs`].
     pub(super) last_seen: u64,

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// The path of the row with the programs that have no row of their own.
 pub(super) const OTHERS: &str = "(other programs)";
 
-/// One part in so many moves at a time.
+/// One part in this many moves at a time.
 const MOVED: usize = 4;
 
 /// A row. No id is given twice, so that of a row that has moved means the row of all others.

@@ -261,7 +261,7 @@ fn page_faults_are_user_code_by_ptrace() {
     assert!((found.syscall.around - even.syscall.around).abs() < 1.0, "{found:?} for {all} ns");
 }
 
-/// So many runs of 190 µs from the launch, untraced.
+/// This many runs by ptrace, of which an untraced one takes 190 µs from its launch.
 fn busy_by_ptrace(runs: usize) -> ObservedRuns {
     let recording = Recording { backend: Backend::Ptrace, ..busy() };
     ObservedRuns {

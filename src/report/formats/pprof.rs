@@ -14,7 +14,7 @@ pub fn render(document: &TraceDocument) -> Vec<u8> {
     encoder.write_all(&profile(document)).and_then(|()| encoder.finish()).unwrap_or_default()
 }
 
-/// A message: each field is its number and its kind, then a number or so many bytes.
+/// A message: each field is its number and its kind, then a number, or a length and bytes.
 #[derive(Default)]
 struct Message(Vec<u8>);
 

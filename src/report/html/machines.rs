@@ -9,7 +9,7 @@ use crate::report::row::ratio;
 use crate::report::words::count_of;
 use firstbyte_measure::units::display_nanos;
 
-/// A picture has at most so many machines; the table has all.
+/// The most machines in a picture; the table has all.
 const MAX_DRAWN: usize = 60;
 
 /// For each program its samples by machine, and who stands apart.

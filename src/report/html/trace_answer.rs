@@ -16,7 +16,7 @@ const ROWS: usize = 10;
 /// Pieces of the path that are closer together than this are drawn as one, in percent of the width.
 const SEEN: f64 = 0.1;
 
-/// Tracing that makes a run so many times as long is said in the first sentence.
+/// Where tracing makes a run this many times as long, the first sentence says so.
 const SLOWED: f64 = 1.2;
 
 /// The sentence, the phases, the critical path, the findings and the flame graph.

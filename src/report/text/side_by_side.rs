@@ -49,7 +49,7 @@ pub(super) fn render(
     Some(text)
 }
 
-/// The width of a table with names of this width, and so many figures of the range of each state.
+/// The width of a table with names of this width, and with this many figures for each state's range.
 fn taken(name: usize, ranges: usize) -> usize {
     name + 2 * (1 + ranges) * FIGURE + GROWTH
 }

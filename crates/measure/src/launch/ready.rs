@@ -6,10 +6,10 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-/// We wait at least this long between two looks.
+/// The shortest wait between two checks.
 const MIN_PAUSE: Duration = Duration::from_micros(100);
 
-/// We wait at most this long between two looks where nothing can wake us.
+/// The longest wait between two checks where nothing can wake us.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Which of the descriptors has something to read, after waiting at most `pause` for one. Those below 0 have nothing.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Bounds of the pause between two looks for a mark. Whoever saw it noted when it was made, so a late look only lets the
-/// program run on.
+/// The shortest and the longest pause between two checks for a mark. The tracer has noted the time of the mark, so a late check
+/// only lets the program run on.
 const MARK_PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 /// The program runs on for at most this part of the time so far.
 const MARK_PART: u32 = 10;
@@ -38,12 +38,12 @@ pub enum Until {
 pub enum Sign {
     /// Stdout up to its end.
     Stdout {
-        /// So many bytes, without the carriage returns that a terminal adds.
+        /// The number of bytes, without the carriage returns that a terminal adds.
         bytes: u64,
     },
     /// Stderr up to its end.
     Stderr {
-        /// So many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
     /// A socket that listens.
@@ -60,7 +60,7 @@ pub enum Sign {
     Mark,
 }
 
-/// When the mark was made that ends a run. The tracer notes it, and who waits for the run looks.
+/// When the mark that ends a run was made. The tracer writes it, and the code that waits for the run reads it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MarkSeen(Arc<AtomicU64>);
 

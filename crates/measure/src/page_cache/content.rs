@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek};
 use std::os::unix::fs::FileExt;
 
-/// So much is copied between two looks whether the user has interrupted us, in bytes.
+/// How many bytes are copied before the next check for an interruption by the user.
 const PART: u64 = 64 << 20;
 
 /// Copies what `source` contains. Holes stay holes: a sparse file may be larger than the disk. Returns the size in bytes.

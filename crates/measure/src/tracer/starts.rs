@@ -13,7 +13,7 @@ pub const MAX_PROGRAM_BYTES: usize = 253;
 pub struct StartsPlan {
     /// As in the calls of `execve`: a whole path, or the name at its end. Of a script, this is that of the script.
     pub program: String,
-    /// Every so many-th start: after one that was traced, so many later.
+    /// One start in this many.
     pub every: u64,
     /// The most that is kept of one start, in bytes of the kernel's records.
     pub memory: u64,

@@ -197,7 +197,7 @@ mod tests {
         (0..count).map(|n| format!("{what}-{n}: {first}. After it, {long}, {long}.")).collect()
     }
 
-    /// The first screen below `before` lines, with so many warnings and findings.
+    /// The first screen below `before` lines, with these numbers of warnings and findings.
     fn below(before: usize, [warnings, findings]: [usize; 2], terminal: &Terminal) -> String {
         below_failure(before, [warnings, findings], Vec::new(), terminal)
     }

@@ -37,7 +37,7 @@ pub(super) enum Waited {
     Refused(io::Error),
 }
 
-/// So many tracees are few.
+/// Up to this many tracees are few.
 const FEW: usize = 64;
 
 /// How many tracees are looked at first.
@@ -49,8 +49,8 @@ const PATIENCE: Nanos = Nanos(20_000);
 const PAUSE: Duration = Duration::from_micros(20);
 const TRACEES_A_PAUSE: usize = 4096;
 
-/// After so many reports of the last ones, and one for every so many tracees, all are looked at: others may have stopped
-/// long ago, and the last ones may be waiting for them.
+/// All tracees are checked after `TURNS` reports of the last ones, plus one for every `TRACEES_A_TURN` tracees: others may have
+/// stopped long ago, and the last ones may be waiting for them.
 const TURNS: usize = 16;
 const TRACEES_A_TURN: usize = 64;
 

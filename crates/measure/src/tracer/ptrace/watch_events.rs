@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::sync::mpsc::{Sender, SyncSender};
 
-/// So many bytes of the arguments are kept, as by the other backend.
+/// The most bytes of the arguments that are kept, as by the other backend.
 const ARGUMENTS: usize = 4095;
 
 /// What a watch has asked to be told.

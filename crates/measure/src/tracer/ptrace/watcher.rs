@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// So many events may wait to be taken.
+/// The most events that may wait to be taken.
 const WAITING: usize = 16_384;
 
 /// Watches a command by ptrace.

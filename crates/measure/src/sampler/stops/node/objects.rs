@@ -69,7 +69,7 @@ impl Heap<'_, '_> {
         self.text(string, NAME).map(|text| text.string())
     }
 
-    /// The characters of a string, at most so many.
+    /// The characters of a string, at most this many.
     pub(super) fn text(&mut self, string: u64, most: u64) -> Option<Text> {
         self.text_below(string, most, DEEPEST)
     }

@@ -22,7 +22,7 @@ const MAIN_LOOP: &str = "Perl_runops_";
 
 /// More of them are a damaged list.
 const MAX_STACKS: usize = 256;
-/// So many operations after its start, a function has begun its first statement.
+/// The number of operations after which a function has begun its first statement.
 const MAX_OPERATIONS: usize = 8;
 
 /// From the thread pointer of glibc to the first 32 values of keys (`struct pthread.specific_1stblock`): pairs of a sequence

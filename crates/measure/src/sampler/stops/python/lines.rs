@@ -27,7 +27,7 @@ fn signed(byte: u8) -> i64 {
     i64::from(byte.cast_signed())
 }
 
-/// Pairs: so many bytes later, so many lines further.
+/// Pairs: a number of bytes, and by how many lines the source moves on after them.
 fn differences(table: &[u8], first: u32, offset: i64) -> u32 {
     let (mut at, mut line) = (0, first);
     for pair in table.chunks_exact(2) {
@@ -43,7 +43,7 @@ fn differences(table: &[u8], first: u32, offset: i64) -> u32 {
 /// In a pair: no line.
 const NO_LINE: i64 = -128;
 
-/// Pairs: the line is so many further, for so many bytes.
+/// Pairs: by how many lines the source moves on, and for how many bytes that holds.
 fn ranges(table: &[u8], first: u32, offset: i64) -> Line {
     let (mut end, mut line) = (0, first);
     for pair in table.chunks_exact(2) {

@@ -55,8 +55,8 @@ proofs: $(FIRSTBYTE)
 	scripts/limits
 	scripts/build-needs proofs
 	tests/qemu/run
-	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip prometheus_real --skip frames_truth
-	$(PROOFS) --ignored --nocapture --test-threads 1 frames_truth
+	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip prometheus_real --skip frames --skip share
+	$(PROOFS) --ignored --nocapture --test-threads 1 frames share
 	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
 	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
 

@@ -35,6 +35,7 @@ const PROVING: Rounds = [12, 400];
 const REMOVING: Rounds = [8, 60];
 /// Why a way that may help has no figures.
 const UNPROVEN: &str = "it may help, and no time is left to prove it (--budget)";
+const ONE_TOO_MANY: &str = "it may help, but eight others are faster (--only)";
 /// No more ways are measured again.
 const MOST_CONFIRMED: usize = 8;
 /// A combination that gains less is not worth its length.
@@ -198,7 +199,7 @@ impl<'p> Course<'p> {
             return Ok(usable);
         }
         let document = self.measured(self.named(&usable), CHOOSING, 0.4)?;
-        self.note(&document, &usable, CHOOSING, NO_TIME);
+        self.note(&document, &usable, CHOOSING);
         Ok(usable)
     }
 
@@ -218,8 +219,10 @@ impl<'p> Course<'p> {
         self.prepared.untried.push(UntriedVariant { name, reason });
     }
 
-    /// Notes figures of ways, in place of earlier ones. `too_few`: why there are none of a way that was not run often enough.
-    fn note(&mut self, document: &Document, indices: &[usize], [least, _]: Rounds, too_few: &str) {
+    /// Notes figures of ways, in place of earlier ones.
+    fn note(&mut self, document: &Document, indices: &[usize], rounds: Rounds) {
+        let confirmed = rounds == PROVING;
+        let too_few = if confirmed { UNPROVEN } else { NO_TIME };
         let place = |name: &str| indices.iter().copied().find(|index| self.candidate(*index).name == name);
         let judged = judged(document, self.prepared.by, &self.pairs(indices)).into_iter();
         let judged: Vec<_> = judged.filter_map(|judged| Some((place(&judged.name)?, judged))).collect();
@@ -227,13 +230,13 @@ impl<'p> Course<'p> {
             document.failed.iter().filter_map(|failed| Some((place(&failed.name)?, failed.reason.clone())));
         let failed: Vec<_> = failed.collect();
         for (index, judged) in judged {
-            let is_cut = judged.ratio.pairs < least as usize && !judged.is_faster() && !is_interrupted();
+            let is_cut = judged.ratio.pairs < rounds[0] as usize && !judged.is_faster() && !is_interrupted();
             if is_cut {
                 self.untried(index, too_few.to_owned());
                 continue;
             }
             self.figures.retain(|figures| figures.index != index);
-            self.figures.push(Figures { index, judged, confirmed: too_few == UNPROVEN });
+            self.figures.push(Figures { index, judged, confirmed });
         }
         for (index, reason) in failed {
             self.untried(index, reason);
@@ -265,8 +268,9 @@ impl<'p> Course<'p> {
     fn confirmed(&mut self) -> Result<Option<Vec<usize>>, TuneError> {
         let most = self.room(PROVING, 0.6, 2).min(MOST_CONFIRMED);
         let mut promising = self.ranked(|figures| figures.judged.is_promising());
+        let reason = if most < MOST_CONFIRMED { UNPROVEN } else { ONE_TOO_MANY };
         for index in promising.split_off(promising.len().min(most)) {
-            self.untried(index, UNPROVEN.to_owned());
+            self.untried(index, reason.to_owned());
         }
         let winners = self.compatible(&promising);
         let harmless = self.compatible(&self.ranked(|figures| !figures.judged.is_slower()));
@@ -291,7 +295,7 @@ impl<'p> Course<'p> {
         let mut ways = alone;
         ways.extend(usable.iter().map(|(name, indices)| ((*name).to_owned(), self.way(indices))));
         let document = self.measured(ways, PROVING, 0.5)?;
-        self.note(&document, &promising, PROVING, UNPROVEN);
+        self.note(&document, &promising, PROVING);
         Ok(self.worth(&document, usable))
     }
 

@@ -130,7 +130,7 @@ fn total(row: &Value) -> f64 {
 }
 
 #[test]
-fn functions_of_node_have_their_file_their_package_and_their_share() {
+fn functions_of_node_have_their_file_and_their_package() {
     for node in interpreters() {
         let folder = tempfile::tempdir().unwrap();
         write_program(folder.path());
@@ -140,8 +140,6 @@ fn functions_of_node_have_their_file_their_package_and_their_share() {
 
         let of = |name: &str| row(&result, "JavaScript", name);
         let [work, light, prepare] = ["exports.work", "light", "prepare"].map(of);
-        let samples = work["samples"].as_f64().unwrap();
-        assert_share(total(work) - total(light), total(light), samples, context);
         assert_eq!([work, light, prepare].map(|it| it["line"].as_u64().unwrap()), [37, 13, 1], "{context}");
         let burn = folder.path().join("burn.js");
         assert_eq!([&light["file"], &light["module"]], [burn.to_str().unwrap(); 2], "{context}");
@@ -162,9 +160,29 @@ fn functions_of_node_have_their_file_their_package_and_their_share() {
     }
 }
 
-/// Compiled code does not keep its lines.
+#[test]
+#[ignore = "needs the processors: `make proofs` runs it alone"]
+fn functions_of_node_have_their_share() {
+    for node in interpreters() {
+        let folder = tempfile::tempdir().unwrap();
+        write_program(folder.path());
+        let app = folder.path().join("app.js");
+        let Some((result, _)) = traced(&node, folder.path(), app.to_str().unwrap()) else { return };
+
+        let [work, light] = ["exports.work", "light"].map(|name| row(&result, "JavaScript", name));
+        let samples = work["samples"].as_f64().unwrap();
+        assert_share(total(work) - total(light), total(light), samples, node.to_str().unwrap());
+    }
+    assert_lines_and_callers(true);
+}
+
 #[test]
 fn lines_and_callers_are_those_that_node_interpreted() {
+    assert_lines_and_callers(false);
+}
+
+/// Compiled code does not keep its lines. `is_alone`: on a machine that does nothing else, lines have their share too.
+fn assert_lines_and_callers(is_alone: bool) {
     for node in interpreters() {
         let folder = tempfile::tempdir().unwrap();
         write_program(folder.path());
@@ -180,7 +198,9 @@ fn lines_and_callers_are_those_that_node_interpreted() {
             on.map(|it| it["ns"].as_f64().unwrap()).sum()
         };
         let (first, second) = (on([20, 21]), on([22, 23]));
-        assert_share(first, second, loops["samples"].as_f64().unwrap(), context);
+        if is_alone {
+            assert_share(first, second, loops["samples"].as_f64().unwrap(), context);
+        }
         assert!(first + second > 0.95 * loops["self_ns"].as_f64().unwrap(), "{context}: {lines:?}");
 
         let down =

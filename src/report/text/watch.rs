@@ -21,7 +21,7 @@ const WIDEST_NAME: usize = 40;
 
 /// Caveats about the figures.
 const BY_PTRACE: &str = "watched by ptrace: every fork, exec and exit was stopped and took longer than usual; \
-                         first output and the critical path are not known";
+                         first output, marks and the critical path are not known";
 
 pub fn render(document: &WatchDocument, terminal: &Terminal) -> String {
     let findings = document.findings.iter().take(MAX_FINDINGS).map(|finding| finding.text.clone());

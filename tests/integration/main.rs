@@ -34,6 +34,7 @@ mod floor;
 mod frames;
 mod frames_node;
 mod frames_truth;
+mod frames_work;
 mod fuzz;
 mod growth;
 mod guide;

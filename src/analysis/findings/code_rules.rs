@@ -2,9 +2,10 @@
 
 use super::extent::Extent;
 use super::language_rules::own_functions;
+use super::work_rules::for_caller;
 use super::{Evidence, Finding, loading_rules, noteworthy};
 use crate::analysis::loads::{EXECUTABLE, Load};
-use crate::analysis::profile::{COLLECTORS, ENTRIES, Function, GENERATED, Node};
+use crate::analysis::profile::{COLLECTORS, ENTRIES, Function, GENERATED, Kind, Node};
 use crate::analysis::user_code::is_loader;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -238,7 +239,8 @@ pub(super) fn garbage_collection(run: &Evidence) -> Option<Finding> {
         .filter(collects)
         .max_by(|a, b| a.total.time.total_cmp(&b.total.time))?;
     let name = function.frame.function.as_deref().unwrap_or_default();
-    let collected = format!("Garbage collection (`{name}` and what it calls, by samples)");
+    let caused = for_caller(run, Kind::GarbageCollection, "during");
+    let collected = format!("Garbage collection (`{name}` and what it calls, by samples{caused})");
     let extent = Extent::of_user_code(run.account, |_| true).part(Nanos::rounded(function.total.time));
     let finding =
         |text| Finding::new("garbage-collection", Nanos(0), text).sampled(function.total).on(extent);

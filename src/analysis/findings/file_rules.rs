@@ -1,9 +1,10 @@
 //! Findings about files and programs that a start-up brings in.
 
 use super::extent::{Extent, Processes};
+use super::work_rules::for_caller;
 use super::{Evidence, Finding, noteworthy};
 use crate::analysis::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_code, is_module};
-use crate::analysis::profile::{Estimate, Function};
+use crate::analysis::profile::{Estimate, Function, Kind};
 use crate::analysis::runs::AskedRuntime;
 use crate::analysis::{Account, Step, What};
 use firstbyte_measure::units::Nanos;
@@ -306,9 +307,10 @@ pub(super) fn uncompiled_python(run: &Evidence) -> Option<Finding> {
     let folder =
         sources[0].file.as_deref().and_then(|path| path.rsplit_once('/')).map_or(".", |(folder, _)| folder);
     let text = format!(
-        "Python compiles {} modules, because they have no .pyc files. `python3 -m compileall {folder}` writes them, where \
+        "Python compiles {} modules{}, because they have no .pyc files. `python3 -m compileall {folder}` writes them, where \
          PYTHONDONTWRITEBYTECODE is set or the folder cannot be written.",
-        sources.len()
+        sources.len(),
+        for_caller(run, Kind::PythonModules, "imported by")
     );
     let extent = Extent::of_files(run.account, sources.iter().map(|load| (load.path(), load.self_time)));
     Some(Finding::new("uncompiled-python", cost, text).saving_all().on(extent))

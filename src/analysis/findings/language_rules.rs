@@ -110,18 +110,22 @@ fn imported(module: &Imported) -> &str {
     if name.contains('/') { module.file.rsplit('/').next().unwrap_or_default() } else { name }
 }
 
-fn clause(frame: &Frame, own: &Own<'_>) -> String {
-    let name = |frame: &Frame| match &frame.function {
+/// `load_plugins` (plugins.py:41)
+pub(super) fn named(frame: &Frame) -> String {
+    match &frame.function {
         Some(function) => format!("`{function}` ({})", frame.place()),
         None => format!("`{}`", frame.place()),
-    };
+    }
+}
+
+fn clause(frame: &Frame, own: &Own<'_>) -> String {
     let above = own.callers.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    let above = above.map_or(String::new(), |(caller, _)| format!(", called by {}", name(caller)));
+    let above = above.map_or(String::new(), |(caller, _)| format!(", called by {}", named(caller)));
     let mostly = own.callees.iter().max_by(|a, b| a.1.total_cmp(b.1));
     let mostly = mostly.filter(|(_, time)| **time >= MOSTLY * own.time);
     let mostly =
         mostly.map_or(String::new(), |(callee, time)| format!(": of it {callee} {}", Nanos::rounded(*time)));
-    format!("{} {}{above}{mostly}", name(frame), Nanos::rounded(own.time))
+    format!("{} {}{above}{mostly}", named(frame), Nanos::rounded(own.time))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod packages;
 mod process_rules;
 mod processor_rules;
 mod runtime_rules;
+mod work_rules;
 
 use super::libraries::LinkedFile;
 use super::loads::{Load, ShellCommand};
@@ -167,7 +168,7 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 28] = [
+const RULES: [Rule; 32] = [
     linking_rules::dynamic_linking,
     linking_rules::bind_now,
     linking_rules::unused_libraries,
@@ -189,6 +190,10 @@ const RULES: [Rule; 28] = [
     code_rules::hottest_function,
     code_rules::garbage_collection,
     code_rules::generated_code,
+    |run| work_rules::work(run, &work_rules::COMPILATION),
+    |run| work_rules::work(run, &work_rules::REGULAR_EXPRESSIONS),
+    |run| work_rules::work(run, &work_rules::JSON),
+    |run| work_rules::work(run, &work_rules::TEMPLATES),
     |run| process_rules::exec_chain(run.account),
     |run| process_rules::from_disk(run.account),
     |run| processor_rules::competing_threads(run.account),
@@ -277,11 +282,21 @@ pub(super) const REST: &str = "user-code";
 /// The rule that says when a program works, and not why: it has what other findings leave.
 const WHEN: &str = "after-first-byte";
 
+/// Rules that say more of the same user code, or when it runs.
+const PARTS_OF_REST: &[&str] = &[
+    WHEN,
+    "hottest-function",
+    "garbage-collection",
+    "generated-code",
+    work_rules::COMPILATION.name,
+    work_rules::REGULAR_EXPRESSIONS.name,
+    work_rules::JSON.name,
+    work_rules::TEMPLATES.name,
+];
+
 /// Takes from the rules that have the rest of the time what the others explain.
 fn leave_the_rest(all: &mut Vec<Finding>, run: &Account) {
-    for (rule, kept) in
-        [(REST, &[WHEN, "hottest-function", "garbage-collection", "generated-code"][..]), (WHEN, &[])]
-    {
+    for (rule, kept) in [(REST, PARTS_OF_REST), (WHEN, &[])] {
         let others = all.iter().filter(|finding| finding.rule != rule && !kept.contains(&finding.rule));
         let explained = others.fold(Extent::default(), |sum, finding| sum.plus(&finding.extent));
         for finding in all.iter_mut().filter(|finding| finding.rule == rule) {

@@ -2,6 +2,7 @@
 
 use super::grouped::{By, Charged, charged};
 use super::imports::{Import, imports};
+use super::work::{Kind, found};
 use super::{Call, Frame, Profile, Stack, Task, Weighed};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -59,6 +60,19 @@ pub struct ModuleTime {
     pub samples: u64,
 }
 
+/// What libraries and the runtime did of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    pub kind: Kind,
+    pub time: Estimate,
+    /// The function that did the most of it.
+    pub function: Option<Arc<str>>,
+    /// The function of the program's own code for which most of it was done, where the samples agree on one.
+    pub caller: Option<Frame>,
+    /// All of it was done for that function.
+    pub only: bool,
+}
+
 /// A function as one other function called it: a node of the tree of all stacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -92,6 +106,8 @@ pub struct Divided {
     pub charged: Vec<Charged>,
     /// What each statement that imports a module brought, the longest time first.
     pub imports: Vec<Import>,
+    /// By kind.
+    pub works: Vec<Work>,
 }
 
 /// Fewer samples of a thread say little about it: those of all threads of its program are taken.
@@ -176,6 +192,7 @@ impl Divided {
             by,
             charged: charged(&weighed, profile, by),
             imports: imports(&weighed, profile),
+            works: works(&sampled, profile),
         }
     }
 }
@@ -201,12 +218,9 @@ impl<'p> Part<'p> {
         self.stacks.iter().map(move |(stack, weighed)| (*stack, each * weighed.weight))
     }
 
-    /// The time and its variance of what some of the samples have in common. The share is that of Agresti and Coull,
-    /// "Approximate is better than exact" (1998): it has an interval even where all samples agree.
+    /// The time and its variance of what some of the samples have in common.
     fn counted(&self, some: Weighed) -> Counted {
-        let (samples, all) = (some.samples as f64, self.all.samples as f64);
-        let share = (samples + 2.0) / (all + 4.0);
-        let variance = share * (1.0 - share) / (all + 4.0);
+        let (share, variance) = share(some.samples, self.all.samples);
         Counted {
             samples: some.samples,
             time: self.time * some.weight / self.all.weight,
@@ -215,6 +229,14 @@ impl<'p> Part<'p> {
             most: self.time,
         }
     }
+}
+
+/// The share of some samples and its variance, as of Agresti and Coull, "Approximate is better than exact" (1998): it has an
+/// interval even where all samples agree.
+fn share(some: u64, all: u64) -> (f64, f64) {
+    let (some, all) = (some as f64 + 2.0, all as f64 + 4.0);
+    let share = some / all;
+    (share, share * (1.0 - share) / all)
 }
 
 fn sum(stacks: &[(&Stack, Weighed)]) -> Weighed {
@@ -298,6 +320,55 @@ fn longest_lines(lines: BTreeMap<u32, f64>) -> Vec<LineTime> {
     all.truncate(LINES);
     all.sort_by_key(|line| line.line);
     all
+}
+
+/// Which frames did the work of one kind, and which ones it was for, by the numbers of samples.
+#[derive(Default)]
+struct Who {
+    functions: BTreeMap<usize, u64>,
+    callers: BTreeMap<Option<usize>, u64>,
+}
+
+fn works(parts: &[Part<'_>], profile: &Profile) -> Vec<Work> {
+    let (mut times, mut who) = (BTreeMap::<Kind, Counted>::new(), BTreeMap::<Kind, Who>::new());
+    // threads with few samples have those of the whole program
+    let mut seen = BTreeSet::new();
+    for part in parts {
+        let mut of_kind = BTreeMap::<Kind, Weighed>::new();
+        for (stack, weighed) in &part.stacks {
+            let is_new = seen.insert(std::ptr::from_ref(*stack));
+            for work in found(stack, profile) {
+                of_kind.entry(work.kind).or_default().add(*weighed);
+                let who = who.entry(work.kind).or_default();
+                if is_new {
+                    *who.functions.entry(work.function).or_default() += weighed.samples;
+                    *who.callers.entry(work.caller).or_default() += weighed.samples;
+                }
+            }
+        }
+        for (kind, all) in of_kind {
+            times.entry(kind).or_default().add(&part.counted(all));
+        }
+    }
+    let work = |((kind, counted), who): ((Kind, Counted), Who)| {
+        let function = who.functions.iter().max_by_key(|(_, samples)| **samples);
+        let caller = agreed(&who.callers);
+        Work {
+            kind,
+            time: counted.estimate(),
+            function: function.and_then(|(function, _)| profile.frames[*function].function.clone()),
+            caller: caller.map(|caller| profile.frames[caller].clone()),
+            only: who.callers.len() == 1,
+        }
+    };
+    times.into_iter().zip(who.into_values()).map(work).collect()
+}
+
+/// The caller of most of the work, if the samples show with a certainty of 97.5 % that it is more than half.
+fn agreed(callers: &BTreeMap<Option<usize>, u64>) -> Option<usize> {
+    let (caller, samples) = callers.iter().max_by_key(|(_, samples)| **samples)?;
+    let (share, variance) = share(*samples, callers.values().sum());
+    caller.filter(|_| share - QUANTILE * variance.sqrt() > 0.5)
 }
 
 /// A node in the making: the time, and the nodes that it called, by their frames.

@@ -67,8 +67,13 @@ impl Running<'_> {
     /// Whether it is the top level of a file. `directly`: nothing of the runtime called it.
     fn is_top_level(&self, directly: bool) -> bool {
         let name = self.frame.function.as_deref().unwrap_or_default();
-        REQUIRED.contains(&name) || !directly && name == IMPORTED
+        is_top_level(name) && !(directly && name == IMPORTED)
     }
+}
+
+/// Whether a function is named as the top level of a file that is imported.
+pub(super) fn is_top_level(name: &str) -> bool {
+    REQUIRED.contains(&name) || name == IMPORTED
 }
 
 /// Times in the making: of a statement, and of the modules that it brought, with those of their top levels alone.

@@ -5,21 +5,11 @@
 //! program, and are left out: their time is that of the language function that is executed.
 
 use super::packages::package;
-use super::{Frame, GENERATED, NativeFrame, Running, SourceLine};
+use super::{Frame, GENERATED, NativeFrame, Running, SourceLine, work};
 use firstbyte_measure::sampler::{Joint, LanguageFrame, LanguageStack};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Functions that collect garbage, as their runtimes name them. They serve no function in particular.
-pub const COLLECTORS: [&str; 6] = [
-    "gc_collect_main",
-    "gc_collect_region",
-    "gc_start",
-    "runtime.gcStart",
-    "GC_collect_or_expand",
-    "v8::internal::Heap::CollectGarbage",
-];
 
 /// Functions that only call the program or its thread.
 pub const ENTRIES: [&str; 8] = [
@@ -89,17 +79,8 @@ fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec
     stack
 }
 
-/// What V8 does for a function, as far as it is no part of executing it, by the beginnings of names.
-const V8_WORK: [&str; 8] = [
-    "v8::internal::Compiler::",
-    "v8::internal::Heap::CollectGarbage",
-    "v8::internal::JsonParser",
-    "v8::internal::JsonStringify",
-    "v8::internal::RegExp",
-    "v8::internal::Snapshot",
-    "v8::internal::interpreter::",
-    "v8::internal::parsing::",
-];
+/// What V8 does for a function, beside executing it and work of a known kind, by the beginning of names.
+const V8_SNAPSHOT: &str = "v8::internal::Snapshot";
 
 /// V8's own code for executing functions. Its handlers execute one instruction each.
 const V8_BUILTIN: &str = "Builtins_";
@@ -158,7 +139,8 @@ fn does_work(native: &Frame, language: &LanguageStack) -> bool {
         return false;
     }
     native.module != language.interpreter
-        || V8_WORK.iter().any(|known| name.starts_with(known))
+        || work::of_native(name).is_some()
+        || name.starts_with(V8_SNAPSHOT)
         || !name.is_empty() && !name.starts_with("v8::") && !name.starts_with("node::")
 }
 
@@ -179,7 +161,7 @@ fn runs(frames: &[LanguageFrame]) -> Vec<Range<usize>> {
 fn is_kept(native: &Frame, language: &LanguageStack, is_outside: bool) -> bool {
     let name = native.function.as_deref().unwrap_or_default();
     if native.module == language.interpreter {
-        return COLLECTORS.iter().any(|known| name.starts_with(known));
+        return work::COLLECTORS.iter().any(|known| name.starts_with(known));
     }
     !(is_outside && (name.is_empty() || ENTRIES.contains(&name)))
 }

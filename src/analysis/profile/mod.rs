@@ -13,12 +13,14 @@ mod memory;
 mod packages;
 mod perf_map;
 mod unwind;
+mod work;
 
-pub use divided::{Divided, Estimate, Function, LineTime, ModuleTime, Node, UserTime};
+pub use divided::{Divided, Estimate, Function, LineTime, ModuleTime, Node, UserTime, Work};
 pub use grouped::{By, Charged};
 pub use imports::{Import, Imported};
-pub use language::{COLLECTORS, ENTRIES};
+pub use language::ENTRIES;
 pub use packages::is_library;
+pub use work::{COLLECTORS, Kind};
 
 use self::memory::Memory;
 use self::packages::{claim, packages_of};

@@ -114,6 +114,23 @@ pub fn is_library(frame: &Frame) -> bool {
     rules.is_some_and(|rules| *frame.module == *rules.library || is_package(rules))
 }
 
+/// What the package or the module of the standard library is called that a function is of: the name of the package, or those
+/// of the source file and of its folder.
+pub(super) fn library_names(frame: &Frame) -> Vec<&str> {
+    let Some(source) = frame.source.as_ref().filter(|_| is_library(frame)) else { return Vec::new() };
+    let is_package = source.file.starts_with(&*frame.module);
+    let (path, names) = if is_package { (&*frame.module, 1) } else { (&*source.file, 2) };
+    path.rsplit('/').take(names).map(without_version).collect()
+}
+
+/// `haml-6.1.0` is `haml`, and `six.py` is `six`.
+fn without_version(name: &str) -> &str {
+    let version =
+        name.match_indices('-').find(|(at, _)| name[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    let name = version.map_or(name, |(at, _)| &name[..at]);
+    name.split('.').next().unwrap_or(name)
+}
+
 /// The packages that a script may be of.
 pub(super) fn packages_of(script: &str) -> impl Iterator<Item = &str> {
     ALL.iter().filter_map(move |rules| rules.package(script))

@@ -54,7 +54,7 @@ def finding(firstbyte, name, manifest, result):
     builds = [entry for entry in glob.glob(os.path.join(CACHE, name, '*')) if os.path.isdir(entry)]
     if not builds:
         return None
-    environment = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'HOME': '/nonexistent', 'LANG': 'C.UTF-8', **manifest.get('environment', {})}
+    environment = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'HOME': '/proc/nonexistent', 'LANG': 'C.UTF-8', **manifest.get('environment', {})}
     command = [firstbyte, 'trace', '--runs', '3', '--no-overhead', '--timeout', '60s', '--export-json', '-', result['command']]
     for variable in ('FIRSTBYTE_CACHE', 'XDG_CACHE_HOME'):
         environment |= {variable: os.environ[variable]} if variable in os.environ else {}

@@ -285,6 +285,14 @@ impl Counter for Prepared<'_> {
     fn count(&mut self, program: usize, limit: Duration) -> Result<(Counts, Recording), LaunchError> {
         self.around(program, |tracees, program| tracees.count(program, limit))
     }
+
+    fn count_without_stops(
+        &mut self,
+        program: usize,
+        limit: Duration,
+    ) -> Result<Option<(Counts, Recording)>, LaunchError> {
+        self.around(program, |tracees, program| tracees.count_without_stops(program, limit))
+    }
 }
 
 /// Its output is shown only if it fails.

@@ -7,9 +7,13 @@ use firstbyte_measure::Counts;
 use firstbyte_measure::counters::{CounterValues, Counters};
 use firstbyte_measure::launch::{LaunchError, Launcher, Until, limits};
 use firstbyte_measure::timeline::marks::Marks;
+use firstbyte_measure::tracer::choose::Chosen;
+use firstbyte_measure::tracer::full::choose_full;
 use firstbyte_measure::tracer::pipe::PipeTracer;
 use firstbyte_measure::tracer::ptrace::FilesOfRun;
-use firstbyte_measure::tracer::{Event, EventKind, Recording, RunOptions, Tracer, ptrace};
+use firstbyte_measure::tracer::{
+    Backend, BackendChoice, Event, EventKind, Recording, RunOptions, Tracer, ptrace,
+};
 use std::time::Duration;
 
 /// How many lines of a failing program's stderr are kept.
@@ -41,6 +45,13 @@ pub trait Runner {
 pub trait Counter {
     /// Runs one program once, many times slower than usual, and counts. After `limit` it is killed.
     fn count(&mut self, program: usize, limit: Duration) -> Result<(Counts, Recording), LaunchError>;
+
+    /// The same without stops, and without the peak memory. `None` where that is not possible.
+    fn count_without_stops(
+        &mut self,
+        program: usize,
+        limit: Duration,
+    ) -> Result<Option<(Counts, Recording)>, LaunchError>;
 }
 
 /// One program's launcher, and how its runs are made.
@@ -146,6 +157,25 @@ impl Tracees<'_> {
         Ok(recording)
     }
 
+    /// Runs one program once, counted by `count`. After `limit` it is killed.
+    fn counted(
+        &mut self,
+        program: usize,
+        limit: Duration,
+        count: impl FnOnce(&mut Launcher, &RunOptions) -> Result<(Counts, Recording), LaunchError>,
+    ) -> Result<(Counts, Recording), LaunchError> {
+        self.executions += 1;
+        self.placements.go_to(program);
+        let Tracee { launcher, options, .. } = &mut self.all[program];
+        let timeout = options.timeout.map_or(limit, |timeout| timeout.min(limit));
+        let options = RunOptions { timeout: Some(timeout), ..options.clone() };
+        let (mut counts, recording) = count(launcher, &options)?;
+        reached(&recording, &options)?;
+        // Writes by io_uring are not system calls. The counting run does not see them, other tracers see both kinds.
+        counts.writes = counts.writes.max(self.writes[program]);
+        Ok((counts, recording))
+    }
+
     /// Runs one program once, many times slower than usual, and finds the files that it reads.
     pub(super) fn files(&mut self, program: usize) -> Result<(FilesOfRun, Recording), LaunchError> {
         self.executions += 1;
@@ -217,16 +247,23 @@ impl Tracees<'_> {
 
 impl Counter for Tracees<'_> {
     fn count(&mut self, program: usize, limit: Duration) -> Result<(Counts, Recording), LaunchError> {
-        self.executions += 1;
-        self.placements.go_to(program);
-        let Tracee { launcher, options, .. } = &mut self.all[program];
-        let timeout = options.timeout.map_or(limit, |timeout| timeout.min(limit));
-        let options = RunOptions { timeout: Some(timeout), ..options.clone() };
-        let (mut counts, recording) = ptrace::count(launcher, &options)?;
-        reached(&recording, &options)?;
-        // Writes by io_uring are not system calls. The counting run does not see them, other tracers see both kinds.
-        counts.writes = counts.writes.max(self.writes[program]);
-        Ok((counts, recording))
+        self.counted(program, limit, ptrace::count)
+    }
+
+    fn count_without_stops(
+        &mut self,
+        program: usize,
+        limit: Duration,
+    ) -> Result<Option<(Counts, Recording)>, LaunchError> {
+        if self.observer.backend() != Backend::Bpf || self.switch(false).is_err() {
+            return Ok(None);
+        }
+        let Ok(Chosen { mut tracer, .. }) = choose_full(BackendChoice::Bpf, None) else { return Ok(None) };
+        if tracer.attach().is_err() || !tracer.sees_faults() {
+            return Ok(None);
+        }
+
+        self.counted(program, limit, |launcher, options| tracer.count(launcher, options)).map(Some)
     }
 }
 

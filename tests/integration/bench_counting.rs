@@ -1,6 +1,7 @@
 //! The counting runs of `firstbyte bench`, which are traced, and programs that behave differently when they are traced.
 
 use crate::bench::{exported, firstbyte, folder};
+use crate::trace::compiled;
 use serde_json::Value;
 
 /// Exits with status 3 if it is traced, and prints a line otherwise.
@@ -65,5 +66,28 @@ fn counting_runs_end_with_their_time_and_say_which_option_gives_more() {
     assert!(
         reason.starts_with("it had not ended after 1.00 ms") && reason.contains("--count-time"),
         "{reason}"
+    );
+}
+
+/// 60,000 calls take a second with stops. Where bpf works, they are counted in either case.
+#[test]
+fn many_calls_are_counted_without_stops() {
+    let folder = folder();
+    let source = "#include <sys/syscall.h>\n#include <unistd.h>\n\
+                  int main(void) { for (int n = 0; n < 60000; n++) syscall(SYS_getppid); return 0; }\n";
+    let Some(program) = compiled(folder.path(), source, &[]) else {
+        return crate::support::skipped("no C compiler");
+    };
+    let words = ["--runs", "2", "--count-time", "300ms", program.to_str().unwrap()];
+    let (document, status) = exported(folder.path(), &words);
+    let result = &document["results"][0];
+    if document["conditions"]["backend"] != "bpf" {
+        return crate::support::skipped("bpf does not work here");
+    }
+    assert_eq!((status, &result["uncounted"]), (Some(0), &Value::Null));
+    assert!(
+        (60_000..60_100).contains(&result["counts"]["syscalls"].as_u64().unwrap()),
+        "{}",
+        result["counts"]
     );
 }

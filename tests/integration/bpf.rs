@@ -3,12 +3,13 @@
 use crate::support::skipped;
 use crate::tracees::{CASES, HELLO, PIPE_CASES, check_table, last_output, launcher, options};
 use firstbyte::bench::{Accepted, validity};
+use firstbyte_measure::Counts;
 use firstbyte_measure::arch::IO_URING_BASE;
 use firstbyte_measure::launch::wait::{Killed, Watch};
 use firstbyte_measure::launch::{Command, ExitStatus, Launcher, OutputKind, Until};
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::bpf::{BpfFull, BpfPhases, DEFAULT_RING, LARGE_RING};
-use firstbyte_measure::tracer::full::choose_full;
+use firstbyte_measure::tracer::full::{FullTracer, choose_full};
 use firstbyte_measure::tracer::{BackendChoice, EventKind, Recording, RunOptions, Tracer};
 use std::time::Duration;
 
@@ -265,6 +266,38 @@ fn the_full_tracer_sees_faults_and_knows_what_an_event_costs() {
     assert_eq!(tracer.sees_faults(), faults > 0, "{faults} faults");
     let mut ptrace = choose_full(BackendChoice::Ptrace, None).unwrap().tracer;
     assert_eq!((ptrace.event_costs().unwrap(), ptrace.sees_faults()), (None, false));
+}
+
+#[test]
+fn counts_without_stops_are_those_with_stops() {
+    let mut tracers = [BackendChoice::Bpf, BackendChoice::Ptrace].map(|choice| choose_full(choice, None));
+    let [Ok(bpf), Ok(ptrace)] = &mut tracers else { return skipped("bpf does not work here") };
+    bpf.tracer.attach().unwrap();
+    // SAFETY: concerns only this thread and the processes that it will create: their numbers of faults are then the same
+    unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+
+    // the last one has more calls than fit the log
+    let files = ["5", "3", "1000", "0", "0", "0", "0"];
+    let many = ["20000", "20000", "1000", "0", "0", "0", "0"];
+    for (source, words) in
+        [("pages.S", &["9"][..]), ("int80.S", &[]), ("counted.c", &files), ("counted.c", &many)]
+    {
+        let Some(mut launcher) = launcher(source, words) else { return };
+        let mut count = |tracer: &mut dyn FullTracer| {
+            let (counts, recording) = tracer.count(&mut launcher, &options(OutputKind::Pipe)).unwrap();
+            assert_eq!((recording.exit, recording.lost), (ExitStatus::SUCCESS, 0));
+            Counts { max_rss: 0, ..counts }
+        };
+        count(&mut *ptrace.tracer); // reads the program's file
+        assert_eq!(count(&mut *bpf.tracer), count(&mut *ptrace.tracer), "{source} {words:?}");
+    }
+
+    let Some(mut launcher) = launcher("counted.c", &["0", "0", "0", "4", "3", "2", "1"]) else { return };
+    let mut tree = |tracer: &mut dyn FullTracer| {
+        let (counts, _) = tracer.count(&mut launcher, &options(OutputKind::Pipe)).unwrap();
+        [counts.processes, counts.threads, counts.execs]
+    };
+    assert_eq!(tree(&mut *bpf.tracer), tree(&mut *ptrace.tracer));
 }
 
 /// The software event of faults costs more than the tracepoint of memory control groups (Linux 6.15).

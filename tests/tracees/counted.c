@@ -48,7 +48,7 @@ int main(int count, char **arguments)
 		if (close(open("/dev/null", O_RDONLY)))
 			exit(6);
 	for (long i = 0; i < wanted[1]; i++)
-		if (open("/nonexistent", O_RDONLY) >= 0)
+		if (open("/proc/nonexistent", O_RDONLY) >= 0)
 			exit(6);
 	int zero = open("/dev/zero", O_RDONLY);
 	bytes[0] = 1;

@@ -10,11 +10,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// The variables of a clean environment, which are the same on every machine. This home contains no rc file of the user.
-/// Debian uses it for accounts without a home.
+/// The variables of a clean environment, which are the same on every machine. This home contains no rc file, and no program can
+/// make it: not even root creates files in `/proc`.
 const CLEAN: [(&str, &str); 3] = [
     ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-    ("HOME", "/nonexistent"),
+    ("HOME", "/proc/nonexistent"),
     ("LANG", "C.UTF-8"),
 ];
 

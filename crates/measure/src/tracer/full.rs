@@ -5,7 +5,9 @@ use super::choose::BUILT_WITHOUT_BPF;
 use super::choose::{ASKED_FOR, BackendChoice, ChooseError, Chosen, one_line, with_remarks};
 use super::event::WantedContents;
 use super::ptrace::{PtraceFull, own_proc};
-use super::{EventCosts, Tracer};
+use super::{EventCosts, Recording, RunOptions, Tracer};
+use crate::Counts;
+use crate::launch::{LaunchError, Launcher};
 
 /// A tracer that sees every system call.
 pub trait FullTracer: Tracer {
@@ -25,12 +27,32 @@ pub trait FullTracer: Tracer {
     fn sees_faults(&self) -> bool {
         false
     }
+
+    /// Runs a launcher's command once and counts what it does. It must be attached, and see page faults or count them
+    /// otherwise, as ptrace does. Only ptrace knows the peak memory.
+    ///
+    /// # Errors
+    ///
+    /// The command cannot be run or observed.
+    fn count(
+        &mut self,
+        launcher: &mut Launcher,
+        options: &RunOptions,
+    ) -> Result<(Counts, Recording), LaunchError>;
 }
 
 /// ptrace stops: it sees no page faults and no context switches, and is much slower.
 impl FullTracer for PtraceFull {
     fn record_contents(&mut self, wanted: WantedContents) {
         self.contents = wanted;
+    }
+
+    fn count(
+        &mut self,
+        launcher: &mut Launcher,
+        options: &RunOptions,
+    ) -> Result<(Counts, Recording), LaunchError> {
+        super::ptrace::count(launcher, options)
     }
 }
 
@@ -46,6 +68,14 @@ impl FullTracer for super::bpf::BpfFull {
 
     fn sees_faults(&self) -> bool {
         super::bpf::BpfFull::sees_faults(self)
+    }
+
+    fn count(
+        &mut self,
+        launcher: &mut Launcher,
+        options: &RunOptions,
+    ) -> Result<(Counts, Recording), LaunchError> {
+        super::bpf::BpfFull::count(self, launcher, options)
     }
 }
 

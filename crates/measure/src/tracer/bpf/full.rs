@@ -11,9 +11,11 @@ use super::meaning_table;
 use super::namespace::Namespace;
 use super::phases::former_name;
 use super::ring_drain::RingDrain;
+use super::run_counts::RunCounts;
 use super::shared_run::{CALLS, Run, observed_run};
 use super::skipped::{Skipped, with_twin};
 use super::survivors::kill_survivors;
+use crate::Counts;
 use crate::arch::{Abi, PathPositions, buffers, path_arguments, structures};
 use crate::launch::{LaunchError, Launcher, tree};
 use crate::tracer::EventCosts;
@@ -28,6 +30,7 @@ use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
 use aya::util::online_cpus;
 use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/full.bpf.o"));
 static BEFORE_5_12: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/full-before-5.12.bpf.o"));
@@ -284,6 +287,30 @@ impl BpfFull {
     /// Chooses which contents of buffers are recorded from now on. Call it while the programs are detached.
     pub fn record_contents(&mut self, wanted: WantedContents) {
         self.shared.write_tables(&tables(wanted));
+    }
+
+    /// Runs a launcher's command once and counts what it does, without the peak memory. The programs must be attached. Only a
+    /// part of the events is kept, so a run of many calls needs no more memory than others.
+    ///
+    /// # Errors
+    ///
+    /// The command cannot be run or observed.
+    pub fn count(
+        &mut self,
+        launcher: &mut Launcher,
+        options: &RunOptions,
+    ) -> Result<(Counts, Recording), LaunchError> {
+        let counted = Arc::new(Mutex::new(RunCounts::default()));
+        let counting = Arc::clone(&counted);
+        let is_kept =
+            move |record: &[u8]| counting.lock().unwrap_or_else(PoisonError::into_inner).is_kept(record);
+        self.ring.listen(Some(Box::new(is_kept)));
+        let recording = self.run(launcher, options);
+        self.ring.listen(None);
+
+        let recording = recording?;
+        let counted = std::mem::take(&mut *counted.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok((counted.of(&recording), recording))
     }
 
     fn arm(&mut self, reopened: bool) {

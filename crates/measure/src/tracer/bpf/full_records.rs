@@ -13,11 +13,11 @@ use crate::units::Nanos;
 use std::collections::HashMap;
 
 /// In the code of a system call's record: it may write to the tracee's stdout.
-const CALL_OUTPUT: u32 = 0x2000_0000;
+pub(super) const CALL_OUTPUT: u32 = 0x2000_0000;
 /// The bits of that code that contain the number.
-const CALL_NUMBER: u32 = 0x1fff_ffff;
+pub(super) const CALL_NUMBER: u32 = 0x1fff_ffff;
 /// In the code of a fault: it was major.
-const FAULT_MAJOR: u32 = 0x8000_0000;
+pub(super) const FAULT_MAJOR: u32 = 0x8000_0000;
 /// In the code of a fault: it was seen by the software event.
 const FAULT_BY_EVENT: u32 = 0x4000_0000;
 /// In the code of an absence: the thread was preempted.

@@ -34,6 +34,7 @@ mod phases;
 mod phases_session;
 mod record;
 mod ring_drain;
+mod run_counts;
 mod scope;
 mod shared_run;
 mod skipped;

@@ -275,6 +275,7 @@ fn listener(awaited: AwaitedMark) -> Listener {
         if let Some(Event { at, kind: EventKind::Mark(path), .. }) = parse(record) {
             awaited.looked_up(&path.bytes, at);
         }
+        true
     })
 }
 

@@ -19,8 +19,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How soon the thread looks again after it found a quarter of the ring full.
 const BUSY_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Hears of each record.
-pub(super) type Listener = Box<dyn Fn(&[u8]) + Send>;
+/// Hears of each record, and returns whether it is kept.
+pub(super) type Listener = Box<dyn FnMut(&[u8]) -> bool + Send>;
 
 /// A ring buffer that is emptied before it is full.
 pub(super) struct RingDrain {
@@ -120,10 +120,9 @@ impl Content {
         let mut found = 0;
         while let Some(record) = self.ring.next() {
             found += space(record.len());
-            if let Some(listener) = &self.listener {
-                listener(&record);
+            if self.listener.as_mut().is_none_or(|hears| hears(&record)) {
+                self.records.push(record.to_vec());
             }
-            self.records.push(record.to_vec());
         }
         found
     }

@@ -66,6 +66,12 @@ pub(super) fn thread_alone(thread: &ThreadAccount) -> Vec<PathPiece> {
     vec![PathPiece { thread: 0, pid: thread.pid, tid: thread.tid, from: thread.start, to }]
 }
 
+/// The instants at which the tracee's main thread fell asleep until another thread or process of the tree woke it, in order. On
+/// the critical path, these work instead.
+pub(super) fn main_thread_waits(threads: &[ThreadAccount]) -> Vec<Nanos> {
+    Walker::new(threads).ended_sleeps(0).iter().map(|sleep| sleep.asleep_since).collect()
+}
+
 /// What happened on a path.
 pub(super) fn steps(threads: &[ThreadAccount], path: &[PathPiece]) -> Vec<Step> {
     let times = StepTimes::of(threads);

@@ -119,7 +119,7 @@ pub struct Difference {
     pub files: Vec<Change>,
     /// The loads that language runtimes report, with their own times.
     pub loads: Vec<Change>,
-    /// The programs that all processes executed.
+    /// The programs that all processes executed, with their lifetimes.
     pub programs: Vec<Change>,
     /// The parts of the runs that have a name.
     pub marks: Vec<Change>,
@@ -163,7 +163,7 @@ type NamedSide<'s> = (&'s Summary, &'s Counterparts);
 fn shares(first: NamedSide, second: NamedSide) -> Vec<(WorkKind, Change)> {
     let of = |(summary, names): NamedSide, kind: WorkKind| -> BTreeMap<String, Amount> {
         if let (WorkKind::User, Some(code)) = (kind, &summary.user_code) {
-            return functions(code, names);
+            return functions(code, names, user_time(summary));
         }
         let shares = summary.shares.iter().filter(|share| share.kind == kind);
         shares.map(|s| (names.of_name(&s.name), Amount::of_runs(s.time, s.count, summary.runs))).collect()
@@ -172,8 +172,19 @@ fn shares(first: NamedSide, second: NamedSide) -> Vec<(WorkKind, Change)> {
     WorkKind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
-/// Own times of functions. Their numbers of samples depend on how often a side was sampled, and are not compared.
-fn functions(code: &UserCode, names: &Counterparts) -> BTreeMap<String, Amount> {
+/// The user code of all runs.
+fn user_time(summary: &Summary) -> f64 {
+    let of_user = summary.shares.iter().filter(|share| share.kind == WorkKind::User);
+    of_user.map(|share| share.time.middle).sum()
+}
+
+/// What no sample divides: code of programs that run too short.
+const UNSAMPLED: &str = "code with too few samples";
+
+/// Own times of functions, which divide the user code of all runs as they do that of the run that is shown. Their numbers of
+/// samples depend on how often a side was sampled, and are not compared.
+fn functions(code: &UserCode, names: &Counterparts, all_runs: f64) -> BTreeMap<String, Amount> {
+    let longer = all_runs / code.divided.total.max(1.0);
     let mut all = BTreeMap::new();
     for function in &code.divided.functions {
         let file = names.of_name(function.frame.file());
@@ -182,9 +193,13 @@ fn functions(code: &UserCode, names: &Counterparts) -> BTreeMap<String, Amount> 
             None => format!("{file}, without a symbol"),
         };
         let amount: &mut Amount = all.entry(name).or_default();
-        amount.time += function.self_time.time;
-        amount.error += function.self_time.error();
+        amount.time += function.self_time.time * longer;
+        amount.error += function.self_time.error() * longer;
         amount.count = 1.0;
+    }
+    let rest = all_runs - all.values().map(|amount| amount.time).sum::<f64>();
+    if rest >= 1.0 {
+        all.insert(UNSAMPLED.to_owned(), Amount { time: rest, ..Amount::default() });
     }
     all
 }
@@ -254,10 +269,16 @@ fn loads(summary: &Summary) -> BTreeMap<String, Amount> {
     all
 }
 
+/// The programs, each from its exec until the next exec of its process, or until that ends.
 fn programs(summary: &Summary, names: &Counterparts) -> BTreeMap<String, Amount> {
     let mut all = BTreeMap::new();
-    for exec in summary.median_run.processes.iter().flat_map(|process| &process.execs) {
-        add(&mut all, names.of_path(&exec.path), exec.took.as_f64());
+    for process in &summary.median_run.processes {
+        let end = process.end.unwrap_or(summary.median_run.total);
+        let ends = process.execs.iter().skip(1).map(|exec| exec.start).chain([end]);
+        for (exec, end) in process.execs.iter().zip(ends) {
+            let lifetime = end.since(exec.start).unwrap_or_default();
+            add(&mut all, names.of_path(&exec.path), lifetime.as_f64());
+        }
     }
     all
 }

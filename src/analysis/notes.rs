@@ -99,6 +99,7 @@ impl TraceNotes {
             urgent: notes
                 .into_iter()
                 .chain(analysis.caveats.clone())
+                .chain(unsampled(&analysis.summary))
                 .chain(findings::busy(&analysis.summary))
                 .collect(),
             warnings: Vec::new(),
@@ -276,6 +277,16 @@ fn sampling(analysis: &TraceAnalysis) -> Option<String> {
     Some(format!(
         "User code: {samples} in {runs}, one for every {} of processor time.{too_few}{lost}{overhead}",
         code.period
+    ))
+}
+
+/// That a recording does not say which code runs, where that is the main cost.
+fn unsampled(summary: &Summary) -> Option<String> {
+    let user = findings::user_code_alone(&summary.median_run)?;
+    Some(format!(
+        "User code takes {user}, {:.0} % of the total. A recording has no samples, so no finding names this code. help: trace \
+         the command itself",
+        100.0 * user.as_f64() / summary.explained_total().as_f64().max(1.0)
     ))
 }
 

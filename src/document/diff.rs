@@ -64,6 +64,7 @@ pub struct DiffChanges {
     pub in_turn: bool,
     /// In the order of the kinds.
     pub kinds: Vec<DiffKind>,
+    /// These add up to the total, too.
     pub attribution: Vec<DiffChange>,
     /// Steps of the main thread that one side has and the other does not.
     pub steps: Vec<DiffChange>,
@@ -71,7 +72,7 @@ pub struct DiffChanges {
     /// Loads that language runtimes report, with their own times; none in older documents.
     #[serde(default)]
     pub loads: Vec<DiffChange>,
-    /// Executed programs, of all processes.
+    /// The programs of all processes, each from its exec until its process ends or executes something else.
     pub programs: Vec<DiffChange>,
     /// The parts of the runs that have a name: between the program's marks; none in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -219,6 +219,29 @@ fn a_program_compared_with_itself_has_an_interval_and_a_spread() {
 }
 
 #[test]
+fn a_program_that_was_removed_is_named_with_its_whole_lifetime() {
+    let words = ["diff", "-r", "3", "--export-json", "-", "sh -c '/bin/sleep 0.4; :'", "sh -c :"];
+    let (status, text, errors) = firstbyte(&words);
+    if status == Some(4) {
+        return skipped("no backend sees every system call");
+    }
+    assert_eq!(status, Some(0), "{errors}");
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let difference = &document["difference"];
+    let programs = difference["programs"].as_array().unwrap();
+    let removed = programs.iter().find(|program| program["name"] == "/bin/sleep").unwrap();
+    assert!(removed["ns"].as_f64().unwrap() <= -400e6 && removed["after"].is_null(), "{removed}");
+    assert_eq!(difference["verdict"], "faster", "three runs tell such a difference: {difference}");
+
+    let sum = |list: &str| -> f64 {
+        let changes = difference[list].as_array().unwrap().iter();
+        changes.map(|change| change["ns"].as_f64().unwrap()).sum()
+    };
+    let total = difference["total_ns"].as_f64().unwrap();
+    assert!((sum("attribution") - total).abs() < 10.0, "{} {total}", sum("attribution"));
+}
+
+#[test]
 fn the_same_count_has_the_same_value_everywhere() {
     let (a, b) = ("sh -c :", "cat /dev/null");
     let (status, text, errors) = firstbyte(&["diff", "-r", "6", "--export-json", "-", a, b]);

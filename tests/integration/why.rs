@@ -1,10 +1,14 @@
 //! What `firstbyte trace` says of user code and of waiting, checked with programs that know it.
 
 use super::support::skipped;
-use super::trace::{compiled, result};
+use super::trace::{compiled, result, traced};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// Two functions do the same loop, one of them seven times as the other does it three times. The system calls between
 /// them are made by other code, so the beginnings of intervals show nothing of them.
@@ -228,6 +232,47 @@ fn the_first_thread_alone_waits() {
     let waits = ["for read", "for a child's exit"].map(|name| waiting(&result, name));
     // less than the child sleeps, because the shell first waits a little later
     assert!(waits.iter().sum::<u64>() >= 150_000_000, "{waits:?}");
+    let text = finding(&result, "waits").expect("it waits for most of the time");
+    assert!(text.contains("until another thread or process of the program ends this wait"), "{text}");
+}
+
+fn finding<'r>(result: &'r Value, rule: &str) -> Option<&'r str> {
+    let of_rule = result["findings"].as_array()?.iter().find(|finding| finding["rule"] == rule);
+    of_rule?["text"].as_str()
+}
+
+#[test]
+fn a_wait_for_a_server_names_its_address() {
+    if !Path::new("/bin/bash").exists() {
+        return skipped("bash is not installed");
+    }
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut client in server.incoming().map_while(Result::ok) {
+            std::thread::sleep(Duration::from_millis(100));
+            let _ = client.write_all(b"late\n");
+        }
+    });
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; read -u 3 answer; echo $answer", address.port());
+    let words = ["--backend", "bpf", "-r", "1", "--no-samples", "--", "/bin/bash", "-c", &script];
+    let Some(result) = result(&words) else { return skipped("the bpf backend does not work here") };
+    let text = finding(&result, "waits").expect("it waits for most of the time");
+    assert!(text.contains(&format!("for an answer (once, the longest for `{address}`)")), "{text}");
+}
+
+#[test]
+fn a_recording_of_a_program_that_computes_says_that_it_has_no_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), BURNER, &["-O1"]) else { return skipped("no C compiler") };
+    let recording = folder.path().join("recording");
+    let recording = recording.to_str().unwrap();
+    let words = ["-r", "1", "--no-samples", "--record", recording, "--", program.to_str().unwrap()];
+    if traced(&words).is_none() {
+        return skipped("this machine does not trace");
+    }
+    let text = traced(&["--replay", recording]).unwrap();
+    assert!(text.contains("A recording has no samples"), "{text}");
 }
 
 /// The first thread waits for the second, which works, then sleeps.

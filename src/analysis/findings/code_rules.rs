@@ -4,6 +4,7 @@ use super::extent::Extent;
 use super::language_rules::own_functions;
 use super::work_rules::for_caller;
 use super::{Evidence, Finding, loading_rules, noteworthy};
+use crate::analysis::Account;
 use crate::analysis::loads::{EXECUTABLE, Load};
 use crate::analysis::profile::{COLLECTORS, ENTRIES, Function, GENERATED, Kind, Node};
 use crate::analysis::user_code::is_loader;
@@ -93,6 +94,15 @@ fn is_entry(function: &str) -> bool {
 /// Smaller parts are not named.
 const NAMED: f64 = 0.05;
 
+/// User code of less than this part of the total has no finding, in per cent.
+const MUCH: u64 = 20;
+
+/// All user code of a run, if it has so much that a finding would be about it.
+pub(super) fn much_user_code(account: &Account) -> Option<Nanos> {
+    let user = Extent::of_user_code(account, |_| true).total();
+    noteworthy(user, account, MUCH).then_some(user)
+}
+
 /// What the program with the most user code works on: the functions among which the tree of its calls divides its time. The
 /// cost becomes smaller by what other findings explain.
 pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
@@ -100,7 +110,7 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     let roots = nodes.iter().enumerate().filter(|(_, node)| node.caller.is_none());
     let (root, program) = roots.max_by(|(_, a), (_, b)| a.time.total_cmp(&b.time))?;
     let cost = Nanos::rounded(program.time);
-    if !noteworthy(cost, run.account, 20) {
+    if !noteworthy(cost, run.account, MUCH) {
         return None;
     }
 

@@ -14,6 +14,7 @@ mod linking_rules;
 mod loading_rules;
 mod module_rules;
 mod packages;
+mod peers;
 mod process_rules;
 mod processor_rules;
 mod runtime_rules;
@@ -32,6 +33,7 @@ use extent::Extent;
 pub use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::units::Nanos;
+use std::collections::BTreeMap;
 
 /// The largest number of findings that are given.
 const MAX_FINDINGS: usize = 7;
@@ -260,20 +262,32 @@ const BUSY: f64 = 0.9;
 
 /// The loads in the run that is shown. What runtimes report is of another run: if that one took longer, as it does where
 /// reporting takes long, so did its loads. Waits do not become longer, and no report tells them apart: if the other run
-/// waited, its times stay as they were reported.
+/// waited, its times stay as they were reported. If they are more than all of the run that is shown, other programs made it
+/// wait.
 fn of_run_shown(summary: &Summary) -> Vec<Load> {
     let computed = |run: &RunTimes| run.processor.as_f64() >= BUSY * run.wall.as_f64();
-    let longer = summary.reporting_run.filter(computed).map_or(1.0, |reporting| {
-        let shown = summary.median_run.wall.0.saturating_sub(taken(&summary.median_run).0);
-        (Nanos(shown).as_f64() / reporting.wall.as_f64().max(1.0)).min(1.0)
-    });
-    let scaled = |time: Nanos| Nanos::rounded(time.as_f64() * longer);
+    let less_taken = |time: Nanos| Nanos(time.0.saturating_sub(taken(&summary.median_run).0)).as_f64();
+    let longest = match summary.reporting_run {
+        Some(run) if computed(&run) => less_taken(summary.median_run.wall) / run.wall.as_f64().max(1.0),
+        _ => less_taken(summary.median_run.total) / most_reported(&summary.loads).as_f64().max(1.0),
+    };
+    let scaled = |time: Nanos| Nanos::rounded(time.as_f64() * longest.min(1.0));
     let shown = |load: &Load| {
         let [self_time, total] =
             [load.self_time, load.total].map(|time| if load.is_file() { time } else { scaled(time) });
         Load { self_time, total, ..load.clone() }
     };
     summary.loads.iter().map(shown).collect()
+}
+
+/// The time that the runtime which reports the most reports.
+fn most_reported(loads: &[Load]) -> Nanos {
+    let mut times: BTreeMap<&str, Nanos> = BTreeMap::new();
+    for load in loads.iter().filter(|load| !load.is_file() && load.depth == 0) {
+        let time = times.entry(load.runtime).or_default();
+        *time = *time + load.total;
+    }
+    times.into_values().max().unwrap_or_default()
 }
 
 /// The rule whose finding is what the others leave of its time.
@@ -344,7 +358,8 @@ fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load], running: f64) {
 fn found(rule: Rule, evidence: &Evidence, summary: &Summary, taken: &Taken) -> Option<Finding> {
     let finding = rule(evidence)?.placed(evidence.account).undisturbed(&taken.shown);
     // what a runtime reports is from another run, which may take longer
-    let cost = finding.cost.min(evidence.account.total);
+    let running = Nanos(summary.median_run.total.0.saturating_sub(taken.shown.total().0));
+    let cost = finding.cost.min(running);
     let finding = Finding { cost, saves: finding.saves.map(|saves| saves.min(cost)), ..finding };
     if finding.interval.is_some() || summary.others.len() + 1 < MIN_RUNS {
         return Some(finding);
@@ -373,6 +388,11 @@ fn share(cost: Nanos, account: &Account, taken: &Extent) -> f64 {
 /// Why a finding is not given although there is evidence for it, in one or two sentences.
 pub fn note(summary: &Summary, machine: &MachineFacts) -> Option<String> {
     loading_rules::unplaced(&summary.median_run, machine)
+}
+
+/// The time of user code, if it is much. Without samples, no finding says what it does.
+pub fn user_code_alone(account: &Account) -> Option<Nanos> {
+    code_rules::much_user_code(account)
 }
 
 /// That other programs kept the program from running, in a line, if they did so for long.

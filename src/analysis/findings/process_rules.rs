@@ -1,9 +1,10 @@
 //! Findings about processes and about the machine.
 
 use super::extent::Extent;
+use super::peers::peer;
 use super::{Finding, cost, fewer_calls, noteworthy, role};
 use crate::analysis::attribution::shares;
-use crate::analysis::critical_path::piece_steps;
+use crate::analysis::critical_path::{main_thread_waits, piece_steps};
 use crate::analysis::step_times::StepTimes;
 use crate::analysis::{Account, PathPiece, Reason, Role, Step, What};
 use firstbyte_measure::arch::Wait;
@@ -99,10 +100,12 @@ pub(super) fn times(count: usize) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
-/// Waits that no thread of the program ends.
+/// Waits that no thread of the program ends, or of the main thread alone.
 pub(super) fn waits(account: &Account) -> Option<Finding> {
     let mut waits: BTreeMap<(Reason, End), Waited> = BTreeMap::new();
     let waits_are_seen = waits_are_seen(account);
+    let ended_by_others =
+        if is_of_main_thread(account) { main_thread_waits(&account.threads) } else { Vec::new() };
     let mut call = None;
     for step in &account.steps {
         match &step.what {
@@ -114,7 +117,11 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
             What::Call { .. } => call = Some(step),
             What::Off(reason) if !is_explained(*reason) => {
                 let around = call.filter(|call| step.start < call.start + call.elapsed);
-                let end = around.map_or(End::Unknown, |call| End::of(*reason, call));
+                let end = match around {
+                    _ if ended_by_others.binary_search(&step.start).is_ok() => End::Ours,
+                    Some(call) => End::of(*reason, call),
+                    None => End::Unknown,
+                };
                 waits.entry((*reason, end)).or_default().add(step.self_time, around);
             }
             _ => {}
@@ -127,8 +134,14 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
         _ => false,
     };
     let extent = Extent::of(account.steps.iter().filter(is_one)).part(waited.cost);
-    noteworthy(waited.cost, account, 5)
-        .then(|| Finding::new("waits", waited.cost, waited.text(reason, end)).about(reason.name()).on(extent))
+    noteworthy(waited.cost, account, 5).then(|| {
+        Finding::new("waits", waited.cost, waited.text(account, reason, end)).about(reason.name()).on(extent)
+    })
+}
+
+/// Whether the path is that of the main thread, however long it waits for others.
+fn is_of_main_thread(account: &Account) -> bool {
+    matches!(&account.path[..], [piece] if piece.tid == account.root) && account.threads.len() > 1
 }
 
 /// Whether a call that can wait did nothing else: it failed, or its timeout expired. A sleep is another finding.
@@ -142,6 +155,8 @@ fn is_wait_alone(step: &Step) -> bool {
 /// What ends a wait, as far as its call tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
+    /// Another thread or process of the program.
+    Ours,
     /// Somebody reads what the program writes.
     Reader,
     /// The time that the program gave to the call has passed.
@@ -182,17 +197,31 @@ impl<'s> Waited<'s> {
         }
     }
 
-    fn text(&self, reason: Reason, end: End) -> String {
+    fn text(&self, account: &Account, reason: Reason, end: End) -> String {
         let times = times(self.count);
         let (name, file) = match self.longest.1.map(|call| &call.what) {
             Some(What::Call { name, file, .. }) => (&**name, file.as_deref()),
             _ => (reason.name(), None),
         };
-        let longest = file.map_or(String::new(), |file| format!(", the longest on `{file}`"));
+        let peer = self.longest.1.and_then(|call| peer(account, call));
+        let longest = match (&peer, file) {
+            (Some(peer), _) => format!(", the longest for {peer}"),
+            (None, Some(file)) => format!(", the longest on `{file}`"),
+            (None, None) => String::new(),
+        };
         match (end, reason) {
+            (End::Ours, _) => format!(
+                "The main thread waits for {} ({times}{longest}) until another thread or process of the program ends this \
+                 wait. Without `--thread main`, `trace` says what these do meanwhile.",
+                reason.name()
+            ),
             (End::Reader, _) => format!(
                 "The program waits until its output is read ({times}): it writes more than fits into the pipe, which \
                  firstbyte reads here. A reader that is faster or slower changes this time."
+            ),
+            (End::Timeout, _) if peer.is_some() => format!(
+                "The program waits until the timeout of `{name}` expires ({times}{longest}): it does not answer in time. A \
+                 shorter timeout ends this wait sooner."
             ),
             (End::Timeout, _) => format!(
                 "The program waits until the timeout of `{name}` expires ({times}{longest}). No event ends this wait: a \
@@ -201,6 +230,10 @@ impl<'s> Waited<'s> {
             (End::Unseen, _) => format!(
                 "The program waits in `{name}` ({times}{longest}). What ends this wait is only seen with bpf."
             ),
+            (_, Reason::For(Wait::Connection)) if peer.is_some() => {
+                format!("The program waits until its connection is accepted ({times}{longest}).")
+            }
+            _ if peer.is_some() => format!("The program waits for an answer ({times}{longest})."),
             (_, Reason::Exec) => format!(
                 "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, \
                  or moves the process to a processor that has less to do. Measure on a quieter machine."

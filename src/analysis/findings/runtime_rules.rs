@@ -136,6 +136,8 @@ fn package(runtime: AskedRuntime, load: &Load) -> &str {
         AskedRuntime::Node | AskedRuntime::Ruby | AskedRuntime::Perl if load.path().starts_with('/') => {
             packages::package(load.path())
         }
+        // a line of a file
+        AskedRuntime::Bash => load.path(),
         _ => &load.unit,
     }
 }
@@ -188,7 +190,13 @@ fn shown(load: &Load, loads: &[&Load]) -> String {
         (false, true) => format!(" (of it {})", large.join(", ")),
         (false, false) => format!(" (of it{within}: {})", large.join(", ")),
     };
-    format!("`{}` {}{of_it}", load.unit, load.total)
+    format!("`{}`{} {}{of_it}", load.unit, place(load), load.total)
+}
+
+/// The file and the line of a command of bash, where it is in a file.
+fn place(load: &Load) -> String {
+    let place = load.file.as_ref().filter(|_| load.runtime == AskedRuntime::Bash.name());
+    place.map_or(String::new(), |place| format!(" ({place})"))
 }
 
 fn sum(loads: &[&Load]) -> Nanos {

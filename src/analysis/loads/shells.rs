@@ -100,26 +100,53 @@ fn program(command: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// A command lasts until the next line of the report. One that is executed several times is one load.
+/// The commands of one line of a file: a loop executes them again and again, with other arguments each time.
+#[derive(Default)]
+struct CommandLine {
+    time: Nanos,
+    /// The time of each command, and how often it was executed.
+    commands: BTreeMap<String, (Nanos, usize)>,
+}
+
+impl CommandLine {
+    fn add(&mut self, command: &str, time: Nanos) {
+        self.time = self.time + time;
+        let entry = self.commands.entry(shortened(command)).or_default();
+        *entry = (entry.0 + time, entry.1 + 1);
+    }
+
+    /// The command that has most of the time; if none has, the one that is executed most often.
+    fn name(&self) -> String {
+        let longest = self.commands.iter().max_by_key(|(_, (time, _))| *time);
+        let most = longest.filter(|(_, (time, _))| time.0.saturating_mul(2) >= self.time.0);
+        let named = most.or_else(|| self.commands.iter().max_by_key(|(_, (time, times))| (*times, *time)));
+        named.map_or(String::new(), |(command, _)| command.clone())
+    }
+}
+
+/// A command lasts until the next line of the report. Those of one line of a file are one load; one that is in no file and
+/// executed several times is one, too.
 pub(super) fn bash(text: &str) -> Vec<Load> {
     let lines = of_one_at_a_time(text.lines().filter_map(bash_line));
-    let mut commands: BTreeMap<(String, &str), Nanos> = BTreeMap::new();
+    let mut commands: BTreeMap<(Option<&str>, &str), CommandLine> = BTreeMap::new();
+    // our own hook is a command, too
+    let is_own = |command: &str| command.starts_with("PS4=") && command.contains("$BASH_SOURCE");
     for pair in lines.windows(2) {
         let [line, next] = pair else { continue };
-        let time = commands.entry((shortened(line.command), line.place.unwrap_or_default())).or_default();
-        *time = *time + Nanos(next.at.saturating_sub(line.at));
+        if !is_own(line.command) {
+            let alone = if line.place.is_some() { "" } else { line.command };
+            let time = Nanos(next.at.saturating_sub(line.at));
+            commands.entry((line.place, alone)).or_default().add(line.command, time);
+        }
     }
-    let mut commands: Vec<((String, &str), Nanos)> = commands.into_iter().collect();
-    commands.sort_by_key(|(_, time)| Reverse(*time));
-    let load = |((unit, file), time): ((String, &str), Nanos)| {
-        let file: Option<Arc<str>> = Some(file).filter(|file| !file.is_empty()).map(Into::into);
+    let mut commands: Vec<(Option<&str>, CommandLine)> =
+        commands.into_iter().map(|((place, _), line)| (place, line)).collect();
+    commands.sort_by_key(|(_, line)| Reverse(line.time));
+    let load = |(place, line): (Option<&str>, CommandLine)| {
+        let (unit, file, time) = (line.name(), place.map(Arc::from), line.time);
         Load { runtime: AskedRuntime::Bash.name(), unit, file, self_time: time, total: time, depth: 0 }
     };
-    // our own hook is one of them
-    let own = |((command, _), _): &((String, &str), Nanos)| {
-        !(command.starts_with("PS4=") && command.contains("$BASH_SOURCE"))
-    };
-    commands.into_iter().filter(own).take(MAX_COMMANDS).map(load).collect()
+    commands.into_iter().take(MAX_COMMANDS).map(load).collect()
 }
 
 /// `123<tab>++ id -u`: when it arrived, and a plus sign for each level; between two marks the process, the file and the line.
@@ -254,7 +281,18 @@ mod tests {
     #[test]
     fn bash_names_the_file_of_a_command_where_it_may() {
         let report = "1\t+\u{1}8:/root/.bashrc:7\u{1} a b\n5\t+\u{1}8::1\u{1} c\n9\t+\u{1}8::1\u{1} exit\n";
-        assert_eq!(shown(&bash(report)), [("a b", Some("/root/.bashrc:7"), 4, 4, 0), ("c", None, 4, 4, 0)]);
+        assert_eq!(shown(&bash(report)), [("c", None, 4, 4, 0), ("a b", Some("/root/.bashrc:7"), 4, 4, 0)]);
+    }
+
+    #[test]
+    fn a_line_that_a_loop_executes_with_other_arguments_each_time_is_one_load() {
+        let line = |at: u64, place: &str, command: &str| format!("{at}\t+\u{1}8:{place}\u{1} {command}\n");
+        let turn =
+            |n: u64| line(n * 10, "/rc:1", "for i in 1 2 3") + &line(n * 10 + 4, "/rc:1", &format!("x={n}"));
+        let rest = [line(30, "/rc:2", "sleep 1"), line(90, "/rc:2", "z=1"), line(91, "", "exit")].concat();
+        let report = (0..3).map(turn).collect::<String>() + &rest;
+        let expected = [("sleep 1", Some("/rc:2"), 61, 61, 0), ("for i in 1 2 3", Some("/rc:1"), 30, 30, 0)];
+        assert_eq!(shown(&bash(&report)), expected);
     }
 
     #[test]
@@ -273,8 +311,9 @@ mod tests {
 
     #[test]
     fn a_process_in_the_background_ends_no_command() {
-        let line =
-            |at: u64, process: u32, command: &str| format!("{at}\t+\u{1}{process}:/a:1\u{1} {command}\n");
+        let line = |at: u64, process: u32, command: &str| {
+            format!("{at}\t+\u{1}{process}:/{command}:1\u{1} {command}\n")
+        };
         let times = |lines: &[(u64, u32, &str)]| {
             let report: String =
                 lines.iter().map(|(at, process, command)| line(*at, *process, command)).collect();

@@ -102,7 +102,7 @@ pub(crate) fn section(documents: &[&DiffDocument]) -> Option<Section> {
             ("Loads, by the runtimes' own reports", &difference.loads),
             ("Steps of the main thread that came or went", &difference.steps),
             ("Files", &difference.files),
-            ("Programs executed", &difference.programs),
+            ("Programs, with their lifetimes", &difference.programs),
         ];
         section.blocks.extend(lists.into_iter().filter_map(|(title, all)| table(title, all)));
         section.blocks.extend(counts(document).map(PageBlock::from));

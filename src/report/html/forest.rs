@@ -59,7 +59,7 @@ fn of_verdict(name: String, ratio: Ratio, verdict: Verdict) -> Judged {
         Verdict::Slower => "slower",
         Verdict::CantTell => "unknown",
     };
-    let few = if ratio.pairs < MIN_PAIRS { ": too few runs" } else { "" };
+    let few = if ratio.pairs < MIN_PAIRS && verdict == Verdict::CantTell { ": too few runs" } else { "" };
     let text = format!("{verdict}{few}, {}", figures(&ratio));
     Judged { name, ratio, verdict: class, text }
 }

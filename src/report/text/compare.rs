@@ -110,7 +110,8 @@ fn line(time: &TimeChange, terminal: &Terminal) -> String {
         Verdict::Slower => Style::new().fg_color(Some(AnsiColor::Red.into())),
         Verdict::CantTell => Style::new(),
     };
-    let few = if time.ratio.pairs < MIN_PAIRS { ": too few runs" } else { "" };
+    let few =
+        if time.ratio.pairs < MIN_PAIRS && time.verdict == Verdict::CantTell { ": too few runs" } else { "" };
     let verdict = terminal.paint(colour, &format!("{}{few}", time.verdict));
     let of = time.of.replace('_', " ");
     format!(

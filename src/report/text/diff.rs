@@ -151,7 +151,11 @@ fn changes(difference: &Difference, least: f64, terminal: &Terminal) -> Vec<Stri
         section("Loads that came or went, by the runtimes' own reports", &loads, terminal),
         section("Steps of the main thread that came or went", &difference.steps, terminal),
         section("Files that came, went or are used differently", &structural(&difference.files), terminal),
-        section("Programs executed that came or went", &structural(&difference.programs), terminal),
+        section(
+            "Programs that came or went, with their lifetimes",
+            &structural(&difference.programs),
+            terminal,
+        ),
     ];
     all.into_iter().filter(|section| !section.is_empty()).collect()
 }
@@ -199,10 +203,10 @@ fn sureness(comparison: &Comparison, in_turn: bool) -> String {
         (n, true) => format!("{n} runs each, interleaved"),
         (n, false) => format!("{n} runs"),
     };
-    if *pairs < MIN_PAIRS {
-        return format!(" ({runs}: can't tell with fewer than {MIN_PAIRS} of each)");
-    }
     let verdict = match comparison.verdict() {
+        Verdict::CantTell if *pairs < MIN_PAIRS => {
+            return format!(" ({runs}: can't tell with fewer than {MIN_PAIRS} of each)");
+        }
         Verdict::CantTell => "can't tell".to_owned(),
         verdict => verdict.to_string(),
     };

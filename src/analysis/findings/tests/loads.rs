@@ -360,4 +360,11 @@ fn reported_times_are_those_of_the_run_that_is_shown() {
         Nanos(500_000),
         "it waited, and waits do not become longer"
     );
+    let loads =
+        vec![load("Python", "a", "", [1_500_150, 1_500_150], 0), load("Python", "b", "", [500_050; 2], 0)];
+    let reporting_run = times(3_000_000, 1_000_000);
+    let summary = Summary { loads, reporting_run, ..Summary::of(vec![run(quiet())]).unwrap() };
+    let found = findings(&summary, &MachineFacts::default()).remove(0);
+    assert_eq!(found.cost, Nanos(1_000_100));
+    assert!(found.text.contains("`a` 750 µs; `b` 250 µs."), "others made it wait: {}", found.text);
 }

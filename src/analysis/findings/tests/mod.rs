@@ -13,8 +13,8 @@ use crate::analysis::libraries::LinkedFile;
 use crate::analysis::loads::{EXECUTABLE, FILE, LIBRARY};
 use crate::analysis::profile::{Divided, Frame, Function, Node};
 use crate::analysis::{
-    Code, CodeOrigin, ExecStage, Execution, PageFault, PathPiece, ProcessAccount, Reason, Region,
-    ThreadAccount,
+    Code, CodeOrigin, ExecStage, Execution, FileAccount, PageFault, PathPiece, ProcessAccount, Reason,
+    Region, ThreadAccount,
 };
 use crate::inspect::headers::Linking;
 use crate::inspect::relocations::Relocations;

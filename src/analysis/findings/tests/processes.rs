@@ -61,6 +61,44 @@ fn a_timeout_that_passes_ends_a_wait() {
 }
 
 #[test]
+fn a_wait_for_an_answer_names_who_is_asked() {
+    let calling = |text: &str, file: Option<&str>| {
+        let name = text.split('(').next().unwrap_or_default().into();
+        let file = file.map(Into::into);
+        (1_000, What::Call { name, text: text.to_owned(), file, failed: false, code: None })
+    };
+    let wait = |before: &[(&str, &str)], text: &str, file: Option<&str>, reason| {
+        let calls = before.iter().map(|(text, file)| calling(text, Some(file)));
+        let all = quiet().into_iter().chain(calls).chain([calling(text, file), (500_000, What::Off(reason))]);
+        let mut account = run(all.collect());
+        let call = account.steps.len() - 2;
+        account.steps[call].elapsed = Nanos(600_000);
+        account.files =
+            vec![FileAccount { path: "/etc/resolv.conf".into(), opened: 1, ..FileAccount::default() }];
+        findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0).text
+    };
+    let [poll, read, connection] = [Wait::Poll, Wait::Read, Wait::Connection].map(Reason::For);
+    assert_eq!(
+        wait(&[], "read(3<127.0.0.1:80>, 0x1, 9) = 1", Some("127.0.0.1:80"), read),
+        "The program waits for an answer (once, the longest for `127.0.0.1:80`)."
+    );
+    let connect = "connect(3<socket>, {sa_family=AF_INET6, [::1]:443}, 28) = 0";
+    assert_eq!(
+        wait(&[], connect, Some("socket"), connection),
+        "The program waits until its connection is accepted (once, the longest for `[::1]:443`)."
+    );
+
+    // a descriptor that is polled is known by its last use
+    let to_names = [("connect(3<socket>, {sa_family=AF_INET, 10.0.0.2:53}, 16) = 0", "socket")];
+    let asked = wait(&to_names, "poll([{fd=3, events=POLLIN}], 1, 5000) = 0", None, poll);
+    let expected = "expires (once, the longest for the name server `10.0.0.2:53`, which `/etc/resolv.conf` names): it does";
+    assert!(asked.contains(expected), "{asked}");
+    let bound = [to_names[0], ("bind(4<socket>, {sa_family=AF_INET, 127.0.0.1:53}, 16) = 0", "socket")];
+    let listening = wait(&bound, "poll([{fd=4, events=POLLIN}], 1, -1) = 1", None, poll);
+    assert!(listening.contains("(once), and no thread of it ends this wait"), "its own address: {listening}");
+}
+
+#[test]
 fn after_the_first_byte_is_what_other_findings_leave() {
     let found = |sleeps: u64| {
         let mut account = run(vec![

@@ -20,6 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   firstbyte showdown --quick
   firstbyte showdown --only c-printf,go,python --runs 100
+  firstbyte showdown --language python --versions
   firstbyte showdown --cache cold --tag plain --html report.html";
 
 /// Build, verify and measure hello world in many languages
@@ -49,6 +50,10 @@ pub struct Args {
     /// Measure only the programs of this language, and those of --only and --tag (can be repeated)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     language: Vec<String>,
+    /// Measure these programs with every installed version of their interpreter, of the distribution and of version managers
+    /// such as pyenv, uv, nvm, rbenv and SDKMAN
+    #[arg(long)]
+    versions: bool,
     /// Add the programs of DIR, which has one subfolder with a program.toml for each
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
@@ -129,6 +134,7 @@ impl Args {
                 tags: self.tag,
                 languages: self.language,
                 all: self.all,
+                versions: self.versions,
             },
             corpus: self.corpus,
             list: self.list,

@@ -32,7 +32,9 @@ const TRACED_RUNS: u32 = 10;
 /// Builds, verifies and measures the corpus, and prints the table.
 pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     let corpus = Corpus::load(plan.corpus.as_deref()).map_err(CommandError::usage)?;
-    let programs = selected(&corpus, plan)?;
+    let versions = plan.selection.versions.then(|| corpus.versions(&plan.selection)).transpose();
+    let versions = versions.map_err(CommandError::usage)?;
+    let programs = selected(&corpus, plan, versions.as_deref())?;
     if plan.list {
         show(terminal().wrap_lines(&list(&programs), 23).as_bytes())?;
         return Ok(Exit::Done);
@@ -67,9 +69,16 @@ fn exit(document: &Document, skipped: &[SkippedProgram]) -> Exit {
     }
 }
 
-/// The requested programs, and the floor, so that there is something to compare with.
-fn selected<'c>(corpus: &'c Corpus, plan: &Plan) -> Result<Vec<&'c Program>, CommandError> {
-    let programs = corpus.select(&plan.selection).map_err(CommandError::usage)?;
+/// The requested programs or their versions, and the floor, so that there is something to compare with.
+fn selected<'c>(
+    corpus: &'c Corpus,
+    plan: &Plan,
+    versions: Option<&'c [Program]>,
+) -> Result<Vec<&'c Program>, CommandError> {
+    let programs = match versions {
+        Some(versions) => versions.iter().collect(),
+        None => corpus.select(&plan.selection).map_err(CommandError::usage)?,
+    };
     let floor = corpus.find(FLOOR).filter(|floor| !programs.iter().any(|p| p.name() == floor.name()));
     Ok(floor.into_iter().chain(programs).collect())
 }

@@ -42,6 +42,14 @@ pub enum CorpusError {
     Twice { name: String },
     #[error("the corpus contains no group `{name}`\nhelp: its groups are {groups}")]
     NoGroup { name: String, groups: String },
+    /// No wanted program has several versions.
+    #[error(
+        "none of these programs says where versions of its interpreter are\nhelp: firstbyte showdown --versions --only {known}"
+    )]
+    NoVersions {
+        /// The programs that do.
+        known: String,
+    },
     /// The corpus contains nothing of this name.
     #[error("the corpus contains no {kind} `{name}`\nhelp: {}", suggestion(.nearest.as_deref()))]
     Unknown {

@@ -70,7 +70,7 @@ pub struct Manifest {
 }
 
 /// A tool: an executable in `PATH`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolSpec {
     /// The name to look for in `PATH`.
@@ -87,6 +87,12 @@ pub struct ToolSpec {
     /// The command that installs it if no Debian package does.
     #[serde(default)]
     pub install: Vec<String>,
+    /// Where versions of it are, for `--versions`: patterns of paths, by who installs it there.
+    #[serde(default)]
+    pub installations: BTreeMap<String, Vec<String>>,
+    /// The executable itself, instead of the one in `PATH`.
+    #[serde(skip)]
+    pub path: Option<PathBuf>,
 }
 
 /// A condition on the machine or on a tool.
@@ -270,9 +276,10 @@ impl Manifest {
 
     fn check_words(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-        for (field, word) in
-            [("name", &self.name)].into_iter().chain(self.group.iter().map(|group| ("group", group)))
-        {
+        let group = self.group.iter().map(|group| ("group", group));
+        let origins = self.toolchain.iter().flat_map(|tool| tool.installations.keys());
+        let origins = origins.map(|origin| ("installations", origin));
+        for (field, word) in [("name", &self.name)].into_iter().chain(group).chain(origins) {
             if word.is_empty() || !word.chars().all(plain) || word.starts_with('-') {
                 return Err(format!(
                     "`{field}` is `{word}`, but may only contain a to z, 0 to 9, `-` and `_`"
@@ -407,6 +414,7 @@ packages = ["gcc"]
             ("{gcc}\", \"hello", "{gccc}\", \"hello", "`{gccc}` is not a tool in `toolchain`"),
             ("[\"gcc\"]", "[\"--allow-downgrades\"]", "`--allow-downgrades` is not a valid name"),
             ("[\"gcc\"]", "[\"gcc;reboot\"]", "`gcc;reboot` is not a valid name"),
+            ("[\"gcc\"]", "[\"gcc\"]\ninstallations = { \"../x\" = [] }", "`installations` is `../x`"),
             ("\"a program\"", "\"a\\nprogram\"", "`description` must be one line"),
         ];
         for (from, to, expected) in cases {

@@ -22,6 +22,7 @@ mod selection;
 mod skipped;
 pub mod toolchain;
 pub mod verify;
+mod versions;
 
 pub use built::Built;
 pub use entry::RunContext;

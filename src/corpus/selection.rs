@@ -13,6 +13,8 @@ pub struct Selection {
     pub languages: Vec<String>,
     /// The programs of groups belong to the core.
     pub all: bool,
+    /// Each program is wanted with every installed version of its interpreter ([`Corpus::versions`]).
+    pub versions: bool,
 }
 
 impl Selection {
@@ -57,7 +59,7 @@ impl Corpus {
 }
 
 /// Whether a name fits a pattern with `*` and `?`. Case does not matter.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
+pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern.split_first(), name.split_first()) {
         (None, None) => true,
         (Some((b'*', after)), _) => {

@@ -78,10 +78,20 @@ fn ask(spec: &ToolSpec) -> Found {
         let ToolSpec { tool, packages, install, .. } = spec.clone();
         MissingTool { tool, reason, packages, install }
     };
-    let first = find_in_path(&spec.tool).ok_or_else(|| missing(format!("`{}` is not in PATH", spec.tool)))?;
-    let path = if spec.locate.is_empty() { first } else { locate(spec, &first).map_err(missing)? };
+    let path = path(spec).map_err(missing)?;
     let version = version(spec, &path);
+    if spec.path.is_some() && version.is_none() {
+        return Err(missing(format!("`{}` does not work: it does not report its version", path.display())));
+    }
     Ok(FoundTool { tool: spec.tool.clone(), path, version })
+}
+
+fn path(spec: &ToolSpec) -> Result<PathBuf, String> {
+    if let Some(path) = &spec.path {
+        return Ok(path.clone());
+    }
+    let first = find_in_path(&spec.tool).ok_or_else(|| format!("`{}` is not in PATH", spec.tool))?;
+    if spec.locate.is_empty() { Ok(first) } else { locate(spec, &first) }
 }
 
 /// The path that the tool reports for itself. A version manager's shim reports the interpreter that it would start.
@@ -125,7 +135,7 @@ mod tests {
     fn spec(tool: &str, version: &[&str], locate: &[&str]) -> ToolSpec {
         let owned = |argv: &[&str]| argv.iter().map(|text| (*text).to_owned()).collect();
         let (tool, version, locate) = (tool.to_owned(), owned(version), owned(locate));
-        ToolSpec { tool, version, locate, packages: vec![], install: vec![] }
+        ToolSpec { tool, version, locate, ..ToolSpec::default() }
     }
 
     #[test]

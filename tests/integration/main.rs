@@ -87,6 +87,7 @@ mod tune;
 mod unkillable;
 mod unresponsive;
 mod unseen;
+mod versions;
 mod watch;
 mod watch_hostile;
 mod watch_trace;

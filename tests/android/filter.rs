@@ -1,5 +1,5 @@
 //! The filter of system calls that Android's zygote gives every app, and so Termux: a call that `app.txt` does not list
-//! gets SIGSYS, whose default is death. Included by the integration tests and by the checks on emulated kernels.
+//! gets SIGSYS, whose default is death.
 
 use libc::sock_filter;
 use std::io;

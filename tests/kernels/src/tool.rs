@@ -56,18 +56,24 @@ fn is_of_verifier(line: &str) -> bool {
 pub(crate) fn run(user: User, program: &str, arguments: &[&str]) -> Result<Answer, String> {
     let [out, err] = ["out", "err"].map(|name| format!("/tmp/answer-{name}"));
     let create = |path: &str| File::create(path).map_err(|error| format!("{path}: {error}"));
-    let mut command = Command::new(program);
-    command.args(arguments).env_clear().current_dir(user.home());
-    command.envs([("PATH", "/bin"), ("HOME", user.home()), ("LANG", "C.UTF-8"), ("COLUMNS", "200")]);
-    command.stdin(std::process::Stdio::null()).stdout(create(&out)?).stderr(create(&err)?);
-    if user == User::Other {
-        command.uid(OTHER).gid(OTHER);
-    }
+    let mut command = command(user, program);
+    command.args(arguments).stdin(std::process::Stdio::null()).stdout(create(&out)?).stderr(create(&err)?);
     let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
     let status = ended(&mut child).ok_or_else(|| format!("{} did not end", arguments.join(" ")))?;
     let text = |path: &str| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let (stdout, stderr) = (text(&out).unwrap_or_default(), text(&err).unwrap_or_default());
     Ok(Answer { status: status.code(), stdout, stderr })
+}
+
+/// The program, without arguments, as this user starts it at home.
+pub(crate) fn command(user: User, program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().current_dir(user.home());
+    command.envs([("PATH", "/bin"), ("HOME", user.home()), ("LANG", "C.UTF-8"), ("COLUMNS", "200")]);
+    if user == User::Other {
+        command.uid(OTHER).gid(OTHER);
+    }
+    command
 }
 
 fn ended(child: &mut Child) -> Option<ExitStatus> {

@@ -1,5 +1,6 @@
 //! All checks, in their order.
 
+mod android;
 mod bench;
 mod build;
 mod doctor;
@@ -61,6 +62,7 @@ fn list() -> Vec<Check> {
     list.extend(watch::list());
     list.extend(rights::list());
     list.extend(build::list());
+    list.extend(android::list());
     list
 }
 

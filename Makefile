@@ -24,11 +24,13 @@ showdown: $(FIRSTBYTE)
 	$(FIRSTBYTE) showdown $(SHOWDOWN)
 
 # Installs the tools of all languages (4 GB), builds, checks and measures all programs, and writes docs/languages.md.
-# LANGUAGES=FOLDER is where the results go. Takes half an hour.
+# LANGUAGES=FOLDER is where the results go, and FOLDER/languages.html sorts and filters them. What is complete there is not
+# measured again. ROUNDS='WARM COLD TRACE' is how often each program runs. Needs an idle machine, and about an hour.
 LANGUAGES ?= results/$(shell date +%F)
+ROUNDS ?= 10 3 3
 corpus-all: $(FIRSTBYTE)
 	$(FIRSTBYTE) doctor --install --all --yes || echo 'some tools could not be installed: their programs are skipped' >&2
-	scripts/figures/languages.py measure $(FIRSTBYTE) $(LANGUAGES)
+	scripts/figures/languages.py measure $(FIRSTBYTE) $(LANGUAGES) $(ROUNDS)
 	scripts/figures/languages.py page $(LANGUAGES) docs/languages.md
 
 test: build-needs

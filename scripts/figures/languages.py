@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Measures the programs of all languages, and writes docs/languages.md from the results.
 
-    languages.py measure FIRSTBYTE FOLDER [WARM COLD]   measures (in WARM and COLD rounds), traces each program, and asks for sizes
-    languages.py disks FOLDER                           asks dpkg for sizes
-    languages.py page FOLDER PAGE                       writes the page, and the table as FOLDER/languages.csv
+    languages.py measure FIRSTBYTE FOLDER [WARM COLD RUNS]   measures in WARM and COLD rounds, traces each program in RUNS runs
+    languages.py disks FOLDER                                asks dpkg for sizes
+    languages.py page FOLDER PAGE                            writes the page, and the table and the chart into the folder
+
+What is complete in the folder is not measured again, so an interrupted `measure` goes on where it stopped.
 """
 import csv
 import glob
@@ -36,33 +38,68 @@ def read_if_there(folder, name):
 
 
 def write(folder, name, value):
-    with open(os.path.join(folder, f'languages{name}.json'), 'w') as file:
-        json.dump(value, file, indent=0, sort_keys=True)
-        file.write('\n')
+    path = os.path.join(folder, f'languages{name}.json')
+    with open(path + '.part', 'w') as file:
+        rows = (f'{json.dumps(key)}:{json.dumps(value[key], ensure_ascii=False)}' for key in sorted(value))
+        file.write('{\n' + ',\n'.join(rows) + '\n}\n')
+    os.replace(path + '.part', path)
 
 
 def showdown(firstbyte, folder, cache, rounds):
+    """A program that fails is a row of the document, and one that hangs is killed: neither ends the showdown."""
     file = os.path.join(folder, f'languages-{cache}.json')
-    command = [firstbyte, 'showdown', '--all', '--cache', cache, '--runs', rounds, '--warmup', '1', '--no-overhead', '--timeout', '60s']
-    pictures = ['--html', os.path.join(folder, 'languages.html')] if cache == 'warm' else []
-    subprocess.run(command + ['--export-json', file] + pictures, stdout=subprocess.DEVNULL)
-    subprocess.run([os.path.join(ROOT, 'scripts', 'figures', 'compact.py'), file], check=True)
+    command = [firstbyte, 'showdown', '--all', '--cache', cache, '--runs', rounds, '--no-overhead', '--timeout', '60s']
+    # counts hardly depend on the page cache, and cold runs take long
+    command += ['--warmup', '1'] if cache == 'warm' else ['--warmup', '0', '--no-counts']
+    subprocess.run(command + ['--export-json', file], stdout=subprocess.DEVNULL)
+    if os.path.exists(file):
+        subprocess.run([os.path.join(ROOT, 'scripts', 'figures', 'compact.py'), file], check=True)
 
 
-def finding(firstbyte, name, manifest, result):
-    """The first finding of a trace: where the most time goes."""
+def is_complete(folder, cache):
+    return read_if_there(folder, f'-{cache}').get('partial') is False
+
+
+# The time of other programs is no part of a start. Percentages of findings leave it out, too.
+OTHERS = ('preempted', 'while other programs had the processor')
+
+
+def traced(firstbyte, name, manifest, result, runs):
+    """The essentials of the trace of a program: what it found, its parts, its longest loads and functions."""
     builds = [entry for entry in glob.glob(os.path.join(CACHE, name, '*')) if os.path.isdir(entry)]
     if not builds:
-        return None
-    environment = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'HOME': '/proc/nonexistent', 'LANG': 'C.UTF-8', **manifest.get('environment', {})}
-    command = [firstbyte, 'trace', '--runs', '3', '--no-overhead', '--timeout', '60s', '--export-json', '-', result['command']]
+        return {'error': 'it is not built'}
+    environment = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'HOME': '/nonexistent', 'LANG': 'C.UTF-8', **manifest.get('environment', {})}
+    command = ['timeout', '--kill-after=10', '600', firstbyte, 'trace', '--runs', runs, '--no-overhead', '--timeout', '60s',
+               '--export-json', '-', result['command']]
     for variable in ('FIRSTBYTE_CACHE', 'XDG_CACHE_HOME'):
         environment |= {variable: os.environ[variable]} if variable in os.environ else {}
-    traced = subprocess.run(command, cwd=max(builds, key=os.path.getmtime), env=environment, capture_output=True, text=True)
-    if traced.returncode:
-        return None
-    findings = json.loads(traced.stdout)['results'][0]['findings']
-    return {'rule': findings[0]['rule'], 'text': findings[0]['text']} if findings else None
+    ran = subprocess.run(command, cwd=max(builds, key=os.path.getmtime), env=environment, capture_output=True, text=True)
+    if ran.returncode:
+        return {'error': ran.stderr.strip().split('\n')[0] or f'status {ran.returncode}'}
+
+    trace = json.loads(ran.stdout)['results'][0]
+    longest = lambda rows, key: sorted(rows or [], key=lambda row: -(row.get(key) or 0))[:5]
+    parts = {}
+    for part in trace['attribution']:
+        if part['name'] in OTHERS:
+            continue
+        parts[part['kind']] = parts.get(part['kind'], 0) + part['ns']
+    return {'command': result['command'], 'runs': int(runs), 'total_ns': trace['total_ns'], 'parts_ns': parts,
+            'findings': [{key: finding[key] for key in ('rule', 'costs_ns', 'saves_ns', 'text')} for finding in trace['findings']],
+            'attribution': longest(trace['attribution'], 'ns'), 'loads': longest(trace.get('loads'), 'self_ns'),
+            'user_functions': longest(trace.get('user_functions'), 'self_ns')}
+
+
+def trace_all(firstbyte, folder, runs):
+    """Each trace is kept as soon as it is made."""
+    known, traces = manifests(), read_if_there(folder, '-traces')
+    for result in read(folder, '-warm')['results']:
+        name = result['name']
+        if 'findings' not in traces.get(name, {}):
+            traces[name] = traced(firstbyte, name, known[name], result, runs)
+            write(folder, '-traces', traces)
+    return {name: trace['error'] for name, trace in traces.items() if 'error' in trace}
 
 
 def installed_packages():
@@ -93,14 +130,22 @@ def disk(manifest, packages, provided):
     return sum(packages[name][0] for name in seen) * 1024
 
 
-def measure(firstbyte, folder, warm='10', cold='3'):
+def measure(firstbyte, folder, warm='10', cold='3', runs='3'):
     os.makedirs(folder, exist_ok=True)
-    showdown(firstbyte, folder, 'warm', warm)
-    showdown(firstbyte, folder, 'cold', cold)
-    known = manifests()
-    results = {result['name']: result for result in read(folder, '-warm')['results']}
-    write(folder, '-findings', {name: finding(firstbyte, name, known[name], result) for name, result in results.items()})
+    missing = []
+    for cache, rounds in (('warm', warm), ('cold', cold)):
+        if not is_complete(folder, cache):
+            showdown(firstbyte, folder, cache, rounds)
+        missing += [] if is_complete(folder, cache) else [f'the {cache} runs are not complete']
+    files = [os.path.join(folder, f'languages-{cache}.json') for cache in ('warm', 'cold')]
+    if not os.path.exists(files[0]):
+        sys.exit('languages.py: nothing was measured')
+    there = [file for file in files if os.path.exists(file)]
+    subprocess.run([firstbyte, 'report', *there, '-o', os.path.join(folder, 'languages.html')], stdout=subprocess.DEVNULL)
+    missing += [f'no trace of {name}: {error}' for name, error in trace_all(firstbyte, folder, runs).items()]
     disks(folder)
+    for what in missing:
+        print(f'languages.py: {what}', file=sys.stderr)
 
 
 def disks(folder):
@@ -139,10 +184,84 @@ def rows(folder):
             counts.get('processes'), counts.get('max_rss') or counts.get('rss') or counts.get('peak_rss'), disks.get(name)]))
 
 
-def bar(nanoseconds, largest):
-    """A bar of at most 24 cells, on a logarithmic scale from 50 µs."""
-    from math import log
-    return '█' * max(1, round(24 * log(max(nanoseconds, 50e3) / 50e3) / log(largest / 50e3)))
+def times_of(ratio):
+    return f'{ratio:.0f} times' if ratio >= 9.5 else f'{ratio:.1f} times'
+
+
+PARTS = {'kernel_exec': 'exec', 'syscall': 'system calls', 'fault': 'page faults', 'user': 'user code', 'waiting': 'waiting'}
+
+
+def without_final_stop(text):
+    return text.rstrip().removesuffix('.').replace('|', '/')
+
+
+def where(trace):
+    """Where the time of a trace goes, in one line: its parts, and its first finding."""
+    total = sum(trace['parts_ns'].values())
+    parts = sorted(trace['parts_ns'].items(), key=lambda part: -part[1])
+    shares = ', '.join(f'{PARTS.get(kind, kind)} {100 * ns / total:.0f} %' for kind, ns in parts if 100 * ns >= 5 * total)
+    first = next((finding['text'] for finding in trace['findings']), None)
+    return shares + (f'. {without_final_stop(first)}' if first else '')
+
+
+def cold_reads(result):
+    """What cold runs of a program read."""
+    cold = result['cold']
+    faults = sorted(cold.get('major_faults') or [0])
+    return f"{cold['files']} files of {size(cold['bytes'])}, {faults[len(faults) // 2]} major page faults"
+
+
+def outstanding(table):
+    """The programs that need an explanation, and why they do: the ten slowest, those that take ten times as long as another of
+    their language, and the ten for which a cold page cache changes most."""
+    warm = 'warm first byte'
+    best = {}
+    for row in table:
+        best.setdefault(row['language'], row)
+    reasons = {}
+    for row in table[-10:]:
+        reasons.setdefault(row['program'], []).append('one of the ten slowest')
+    for row in table:
+        fastest = best[row['language']]
+        if row[warm] >= 10 * fastest[warm]:
+            reasons.setdefault(row['program'], []).append(f"{times_of(row[warm] / fastest[warm])} `{fastest['program']}`")
+    measured = [row for row in table if row['cold first byte']]
+    for row in sorted(measured, key=lambda row: -row['cold first byte'] / row[warm])[:10]:
+        reasons.setdefault(row['program'], []).append(f"cold {times_of(row['cold first byte'] / row[warm])} warm")
+    return reasons
+
+
+def explanations(table, traces, cold):
+    """One paragraph for each program that stands out, from its figures and its trace."""
+    rows = {row['program']: row for row in table}
+    for name, reasons in outstanding(table).items():
+        row, trace = rows[name], traces.get(name, {})
+        text = f"- **`{name}`**, {time(row['warm first byte'])}: {', '.join(reasons)}."
+        if row['cold first byte'] and name in cold:
+            text += f" Cold, {time(row['cold first byte'])}: {cold_reads(cold[name])}."
+        for finding in trace.get('findings', [])[:3]:
+            text += f" {without_final_stop(finding['text'])}."
+        yield text + '\n'
+
+
+def chart(printing):
+    """A picture of all first bytes on a logarithmic scale: a filled circle is warm, an empty one is cold."""
+    from math import log10
+    left, width, step = 190, 620, 13
+    place = lambda nanoseconds: left + width * (log10(max(nanoseconds, 3e4)) - log10(3e4)) / (log10(3e10) - log10(3e4))
+    height = 40 + step * len(printing)
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 20}" height="{height}" font-family="sans-serif" font-size="10">',
+             '<title>First byte of each program, warm and cold</title>', '<rect width="100%" height="100%" fill="#fff"/>']
+    for power in range(5, 11):
+        at = place(10 ** power)
+        lines.append(f'<path d="M{at:.1f} 24V{height - 8}" stroke="#ddd"/><text x="{at:.1f}" y="16" text-anchor="middle">{time(10 ** power)}</text>')
+    for number, row in enumerate(printing):
+        y, warm, cold = 34 + step * number, place(row['warm first byte']), row['cold first byte']
+        lines.append(f'<text x="{left - 8}" y="{y + 3}" text-anchor="end">{row["program"]}</text>')
+        if cold:
+            lines.append(f'<path d="M{warm:.1f} {y}H{place(cold):.1f}" stroke="#bbb"/><circle cx="{place(cold):.1f}" cy="{y}" r="3" fill="#fff" stroke="#1f5fa8"/>')
+        lines.append(f'<circle cx="{warm:.1f}" cy="{y}" r="3.5" fill="#1f5fa8"/>')
+    return '\n'.join(lines + ['</svg>', ''])
 
 
 def page(folder, path):
@@ -151,14 +270,15 @@ def page(folder, path):
         writer = csv.DictWriter(file, COLUMNS, lineterminator='\n')
         writer.writeheader()
         writer.writerows(table)
-    findings = read_if_there(folder, '-findings')
     printing = [row for row in table if row['warm first byte']]
-    largest = max(row['warm first byte'] for row in printing)
+    with open(os.path.join(folder, 'languages.svg'), 'w') as file:
+        file.write(chart(printing))
+    traces = {name: trace for name, trace in read_if_there(folder, '-traces').items() if 'findings' in trace}
+    cold = {result['name']: result for result in read_if_there(folder, '-cold').get('results', [])}
     relative = os.path.relpath(folder, os.path.dirname(path))
     languages = {row['language'] for row in table}
-    sorting = os.path.join(relative, 'languages.html')
-    sorting = f', and as [a page that sorts and filters]({sorting})' if os.path.exists(os.path.join(folder, 'languages.html')) else ''
-    cold = any(row['cold first byte'] for row in table)
+    there = lambda name: os.path.exists(os.path.join(folder, name))
+    documents = ' and '.join(f'[{cache}]({relative}/languages-{cache}.json)' for cache in ('warm', 'cold') if there(f'languages-{cache}.json'))
     times = [name for name in COLUMNS[4:10] if cold or name != 'cold first byte']
     heads = ['program', 'language', *(name.replace('warm first byte', 'first byte, warm') for name in times), *COLUMNS[10:]]
     text = f'''# What it costs to start each language
@@ -168,7 +288,7 @@ Look up what a program in a language costs until its first byte. The table has {
 
 `make corpus-all` installs all tools, checks and measures all programs, and writes this page. `firstbyte
 showdown --language NAME` measures one language on your machine. The [data]({relative}/languages.csv) are
-also there as [JSON]({relative}/languages-warm.json){sorting}.
+also there as JSON ({documents}), and `firstbyte report FILE.json…` makes of these a page that sorts and filters.
 [How the figures were measured, on which machine, and what else ran there]({relative}/README.md).
 
 "First byte" is the median time from `execve` to the first byte of output. The phases sum to the total ([the words](measurement.md#words)). "Disk" is what Debian
@@ -183,15 +303,26 @@ installs to build and run the program, without what every Debian has. RSS is the
         counts = [number(row[name]) for name in ('system calls', 'page faults', 'processes')]
         label = ', '.join(part for part in (row['language'], row['variant']) if part)
         text += f"| `{row['program']}` | {label} | " + ' | '.join([*cells, *counts, size(row['RSS']), size(row['disk'])]) + ' |\n'
-    text += '\n## First byte, warm, on a logarithmic scale\n\n```\n'
-    text += ''.join(f"{row['program']:<22} {time(row['warm first byte']):>8} {bar(row['warm first byte'], largest)}\n" for row in printing)
-    text += '```\n'
-    if findings:
-        text += '\n## Where the time goes\n\nThe first finding of `firstbyte trace` for each program:\n\n| program | finding |\n|---|---|\n'
-    for row in table:
-        found = findings.get(row['program'])
-        if found:
-            text += f"| `{row['program']}` | {found['text'].replace('|', '/')} |\n"
+    empty = ' An empty circle is cold.' if cold else ''
+    text += f'\n## First byte, on a logarithmic scale\n\n![First byte of each program]({relative}/languages.svg)\n\nA filled circle is warm.{empty}\n'
+    if traces:
+        text += f'''
+## Where the time goes
+
+The parts of each start, and the first finding of its trace, until the exit. [What was kept of the traces]({relative}/languages-traces.json).
+
+| program | where the time goes |
+|---|---|
+'''
+        text += ''.join(f"| `{row['program']}` | {where(traces[row['program']])} |\n" for row in table if row['program'] in traces)
+        text += '''
+## What stands out
+
+The ten slowest programs, those that take ten times as long as the fastest program of their language, and the ten for
+which a cold page cache changes most: their figures, and the first findings of their traces.
+
+'''
+        text += ''.join(explanations(printing, traces, cold))
     measured = {row['program'] for row in table}
     missing = sorted(name for name, manifest in manifests().items() if name not in measured and not manifest.get('optional'))
     text += f'''

@@ -149,3 +149,53 @@ fn an_unknown_group_is_an_error_that_lists_the_groups() {
     assert!(error.contains("the corpus contains no group `lips`\nhelp: its groups are "), "{error}");
     assert!(error.contains("jvm, lisp, "), "{error}");
 }
+
+/// The results that docs/languages.md is made from.
+const RESULTS: &str = "results/2026-11-26-epyc-kvm";
+
+/// What `scripts/figures/languages.py page` writes, from the files of results that begin with `languages`, changed by `change`.
+fn page(change: impl Fn(&Path)) -> Option<String> {
+    if firstbyte_measure::launch::find_in_path("python3").is_none() {
+        skipped("`python3` is not in PATH");
+        return None;
+    }
+    let (root, own) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().unwrap());
+    let results = own.path().join(RESULTS);
+    fs::create_dir_all(&results).unwrap();
+    fs::create_dir(own.path().join("docs")).unwrap();
+    for entry in fs::read_dir(root.join(RESULTS)).unwrap().map(Result::unwrap) {
+        if entry.file_name().to_string_lossy().starts_with("languages") {
+            fs::copy(entry.path(), results.join(entry.file_name())).unwrap();
+        }
+    }
+    change(&results);
+
+    let page = own.path().join("docs/languages.md");
+    let mut script = Command::new("python3");
+    script.arg("-B").arg(root.join("scripts/figures/languages.py")).arg("page").args([&results, &page]);
+    let output = script.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(fs::read_to_string(page).unwrap())
+}
+
+#[test]
+fn the_page_of_all_languages_is_what_the_results_say() {
+    let Some(page) = page(|_| {}) else { return };
+    let written =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/languages.md")).unwrap();
+    let first = page.lines().zip(written.lines()).find(|(should, is)| should != is);
+    assert!(page == written, "scripts/figures/languages.py page {RESULTS} docs/languages.md: {first:?}");
+}
+
+#[test]
+fn a_trace_says_where_the_time_of_a_language_goes_and_why_it_stands_out() {
+    let trace = r#"{"gccgo": {"total_ns": 999, "parts_ns": {"fault": 50, "user": 144, "waiting": 6}, "findings":
+        [{"rule": "r", "costs_ns": 1, "saves_ns": null, "text": "It reads | itself."}]}, "go": {"error": "status 1"}}"#;
+    let Some(page) = page(|results| fs::write(results.join("languages-traces.json"), trace).unwrap()) else {
+        return;
+    };
+    assert!(page.contains("| `gccgo` | user code 72 %, page faults 25 %. It reads / itself |\n"), "{page}");
+    assert!(!page.contains("| `go` | user"), "a trace that failed explains nothing");
+    let why = page.lines().find(|line| line.starts_with("- **`gccgo`**, ")).unwrap();
+    assert!(why.ends_with("times `go`. It reads / itself."), "{why}");
+}

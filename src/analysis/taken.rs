@@ -126,10 +126,10 @@ impl Turns {
 /// The step of a thread of which the path has a part, and the piece of the path with it: the path can come to the thread
 /// later, and leave it sooner.
 fn whole<'a>(account: &'a Account, step: &Step) -> Option<(&'a PathPiece, &'a Step)> {
-    let piece = account.path.iter().find(|piece| (piece.from..piece.to).contains(&step.start))?;
+    let begun = account.path.partition_point(|piece| piece.from <= step.start);
+    let piece = account.path[..begun].last().filter(|piece| step.start < piece.to)?;
     let steps = &account.threads.get(piece.thread)?.steps;
-    let holds = |call: &&Step| {
-        call.what == step.what && (call.start..call.start + call.elapsed).contains(&step.start)
-    };
-    steps.iter().find(holds).map(|call| (piece, call))
+    let begun = steps.partition_point(|other| other.start <= step.start);
+    let holds = |other: &&Step| other.what == step.what && step.start < other.start + other.elapsed;
+    steps[..begun].iter().rfind(holds).map(|wait| (piece, wait))
 }

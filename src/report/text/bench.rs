@@ -158,17 +158,22 @@ fn wall(measurement: &Measurement) -> String {
 fn phases(measurement: &Measurement) -> Option<String> {
     let known = Phase::ALL.into_iter().filter_map(|phase| {
         let times = measurement.phases.get(phase)?;
-        Some(format!("{} {}", phase_name(phase, measurement), display_nanos(times.median)))
+        // a run that ends before it prints anything ends with its setup
+        let is_empty = phase == Phase::Teardown && ends_early(measurement) && times.max == 0.0;
+        (!is_empty).then(|| format!("{} {}", phase_name(phase, measurement), display_nanos(times.median)))
     });
     joined(known)
+}
+
+fn ends_early(measurement: &Measurement) -> bool {
+    measurement.plan.get("until").is_some_and(|until| !until.is_null())
 }
 
 /// What follows the first byte of a run that ends at a text is not its teardown, and a write that was not seen is a part of the
 /// setup.
 fn phase_name(phase: Phase, measurement: &Measurement) -> &'static str {
-    let ends_early = measurement.plan.get("until").is_some_and(|until| !until.is_null());
     match phase {
-        Phase::Teardown if ends_early => "until ready",
+        Phase::Teardown if ends_early(measurement) => "until ready",
         Phase::Setup if measurement.unseen_write.is_some() => "setup and write",
         _ => phase.name(),
     }

@@ -373,22 +373,25 @@ impl BpfFull {
     fn gather(&mut self) -> Observed {
         self.ring.watch(false);
         let spilled = self.ring.take();
-        self.read_records(&spilled)
+        self.read_records(spilled)
     }
 
-    /// The events of the log, and of the records that did not fit it.
-    pub(super) fn read_records(&self, spilled: &[Vec<u8>]) -> Observed {
+    /// The events of the log, and of the records that did not fit it. Each of these is given back when it has been read.
+    pub(super) fn read_records(&self, spilled: Vec<Vec<u8>>) -> Observed {
         let session = self.shared.read();
-        let (mut events, mut ids, mut lost) = (Vec::new(), Ids::default(), session.run.lost);
+        let (mut ids, mut lost) = (Ids::default(), session.run.lost);
 
         let log = self.shared.log(&session);
         let read: usize = records(&log).map(<[u8]>::len).sum();
+        let mut events = Vec::with_capacity(records(&log).count() + spilled.len());
         let mut longer = LongPaths::default();
-        for record in records(&log).chain(spilled.iter().map(Vec::as_slice)) {
+        let mut read_record = |record: &[u8]| {
             ids.learn(record);
-            if add(&mut events, &mut longer, record).is_none() {
-                lost += 1;
-            }
+            lost += u64::from(add(&mut events, &mut longer, record).is_none());
+        };
+        records(&log).for_each(&mut read_record);
+        for record in spilled {
+            read_record(&record);
         }
 
         // the log is full once the largest record no longer fits

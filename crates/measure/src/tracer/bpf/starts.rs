@@ -112,7 +112,7 @@ impl BpfStarts {
     fn ended(&mut self, root: u32, number: u64, mounts: u32) -> TracedStart {
         let spilled = std::mem::take(&mut self.spilled);
         let bytes = self.spilled_bytes + self.tracer.shared.read().logged;
-        let Observed { events, mut lost, .. } = self.tracer.read_records(&spilled);
+        let Observed { events, mut lost, .. } = self.tracer.read_records(spilled);
         lost += u64::from(self.tracer.shared.read().run.hidden);
         TracedStart {
             recording: recording(events, lost, root),

@@ -1,15 +1,15 @@
 //! The user code of a command's start-up by function, and how that is known.
 
 use super::binaries::FileBinaries;
-use super::model::{Account, Execution};
-use super::profile::{By, Divided, Profile};
+use super::model::Account;
+use super::profile::{By, Divided, Own, Profile};
+use super::started::started;
 use super::user_times::user_times;
 use crate::analysis::runs::Sampled;
 use crate::bench::BothKinds;
 use crate::stats::Comparison;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeSet;
-use std::fs;
 
 /// User code on the path of the run that is shown, divided by samples of other runs.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ pub use super::profile::TimedStack;
 
 impl UserCode {
     pub(super) fn of(account: &Account, sampled: &Sampled, binaries: &FileBinaries, by: By) -> UserCode {
-        let profile = Profile::of(&sampled.streams, binaries, sampled.since, &scripts(account));
+        let profile = Profile::of(&sampled.streams, binaries, sampled.since, &Own::of(&started(account)));
         UserCode {
             divided: Divided::of(&user_times(account), &profile, by),
             runs: profile.runs,
@@ -53,19 +53,6 @@ impl UserCode {
         let time = Nanos::rounded(modules.map(|module| module.self_time.time).sum());
         (self.divided.unsampled < 0.5 * self.divided.total).then_some(time)
     }
-}
-
-/// The files of the scripts that were started, as far as they are known.
-fn scripts(account: &Account) -> Vec<String> {
-    let execs = account.processes.iter().flat_map(|process| &process.execs);
-    let script = |exec: &Execution| {
-        let path = fs::canonicalize(&*exec.path).ok()?;
-        let is_interpreter = fs::canonicalize(&*exec.executed).is_ok_and(|executed| executed == path);
-        let argument = exec.argv.iter().skip(1).find(|word| !word.starts_with('-'));
-        let script = if is_interpreter { fs::canonicalize(argument?).ok()? } else { path };
-        script.into_os_string().into_string().ok()
-    };
-    execs.filter_map(script).collect()
 }
 
 fn notes(sampled: &Sampled) -> Vec<String> {

@@ -4,6 +4,7 @@ use super::support::{as_nobody, of_nobody, skipped, write_executable};
 use super::trace::{result, traced};
 use serde_json::Value;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 const PYTHON: &str = "/usr/bin/python3";
 
@@ -52,7 +53,7 @@ pub(crate) fn sampled(words: &[&str]) -> Option<Value> {
 
 #[test]
 fn functions_of_python_have_their_file_and_their_lines() {
-    if !std::path::Path::new(PYTHON).exists() || !cfg!(target_arch = "x86_64") {
+    if !Path::new(PYTHON).exists() || !cfg!(target_arch = "x86_64") {
         return skipped("no Python of the distribution whose frames are read here");
     }
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +109,7 @@ fn functions_of_python_have_their_share() {
 
 #[test]
 fn time_is_charged_to_lines_that_call_libraries_and_import_modules() {
-    if !std::path::Path::new(PYTHON).exists() || !cfg!(target_arch = "x86_64") {
+    if !Path::new(PYTHON).exists() || !cfg!(target_arch = "x86_64") {
         return skipped("no Python of the distribution whose frames are read here");
     }
     let folder = tempfile::tempdir().unwrap();
@@ -149,10 +150,66 @@ fn time_is_charged_to_lines_that_call_libraries_and_import_modules() {
     assert!(table.lines().nth(1).unwrap().starts_with("slow.py "), "{table}");
 }
 
+/// What pip writes for a function of a package.
+const ENTRY_POINT: &str = "\
+# -*- coding: utf-8 -*-
+import re
+import sys
+from tool.cli import compute
+if __name__ == '__main__':
+    sys.argv[0] = re.sub(r'(-script\\.pyw|\\.exe)?$', '', sys.argv[0])
+    sys.exit(compute())
+";
+
+/// A virtual environment with a tool, a package that it needs, and a line that is executed at each start.
+fn write_environment(folder: &Path) -> Option<PathBuf> {
+    let python = fs::canonicalize(PYTHON).ok()?;
+    let packages = folder.join("lib").join(python.file_name()?).join("site-packages");
+    let spin = "    total = 0\n    for i in range(800000):\n        total += i * i\n";
+    for name in ["tool", "dep"] {
+        fs::create_dir_all(packages.join(name)).unwrap();
+    }
+    for (name, text) in [
+        ("tool/__init__.py", String::new()),
+        ("tool/__main__.py", "from tool.cli import compute\ncompute()\n".to_owned()),
+        ("tool/cli.py", format!("import dep\n\ndef compute():\n{spin}    dep.burn()\n")),
+        ("dep/__init__.py", format!("def burn():\n{spin}")),
+        ("slow.pth", "import sys; sum(i * i for i in range(800000))\n".to_owned()),
+    ] {
+        fs::write(packages.join(name), text).unwrap();
+    }
+    fs::create_dir(folder.join("bin")).unwrap();
+    fs::write(folder.join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+    let own = folder.join("bin/python");
+    std::os::unix::fs::symlink(&python, &own).unwrap();
+    write_executable(&folder.join("bin/tool"), format!("#!{}\n{ENTRY_POINT}", own.display()), 0o755);
+    Some(packages)
+}
+
+#[test]
+fn the_package_that_is_started_is_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(packages) = write_environment(folder.path()).filter(|_| cfg!(target_arch = "x86_64")) else {
+        return skipped("no Python of the distribution whose frames are read here");
+    };
+    let [python, tool] = ["python", "tool"].map(|name| folder.path().join("bin").join(name));
+    let [python, tool] = [&python, &tool].map(|path| path.to_str().unwrap());
+    for started in [&[python, "-m", "tool"][..], &[tool]] {
+        let Some(result) = sampled(&[&["-r", "6", "--"], started].concat()) else { return };
+        let module = |name: &str| row(&result, "Python", name)["module"].as_str().unwrap().to_owned();
+        let expected = ["tool/cli.py", "dep"].map(|name| packages.join(name).to_str().unwrap().to_owned());
+        assert_eq!(["compute", "burn"].map(module), expected, "{started:?}");
+    }
+
+    let shown = traced(&["--quick", "--by", "package", "--", tool]).unwrap();
+    let (_, table) = shown.split_once("\nCode by package").unwrap();
+    assert!(table.contains("cli.py") && !table.contains("<string>"), "{table}");
+}
+
 #[test]
 fn an_interpreter_that_the_dynamic_loader_starts_is_read() {
     let loader = "/lib64/ld-linux-x86-64.so.2";
-    if [PYTHON, loader].iter().any(|path| !std::path::Path::new(path).exists()) {
+    if [PYTHON, loader].iter().any(|path| !Path::new(path).exists()) {
         return skipped("no Python of the distribution, or another loader");
     }
     let program = "def work():\n    return sum(i * i for i in range(1000000))\nwork()";
@@ -164,7 +221,7 @@ fn an_interpreter_that_the_dynamic_loader_starts_is_read() {
 /// It would see the signals that stop it.
 #[test]
 fn a_program_that_waits_for_all_signals_is_not_stopped() {
-    if !std::path::Path::new(PYTHON).exists() {
+    if !Path::new(PYTHON).exists() {
         return skipped("no Python of the distribution");
     }
     let program = "import signal\n\
@@ -182,7 +239,7 @@ fn a_program_that_waits_for_all_signals_is_not_stopped() {
 
 #[test]
 fn an_ordinary_user_gets_functions_of_python_too() {
-    if !std::path::Path::new(PYTHON).exists() || !cfg!(target_arch = "x86_64") {
+    if !Path::new(PYTHON).exists() || !cfg!(target_arch = "x86_64") {
         return skipped("no Python of the distribution whose frames are read here");
     }
     let Some(folder) = of_nobody() else { return };

@@ -226,3 +226,25 @@ fn an_ordinary_user_gets_functions_of_node_too() {
         None => skipped("that user may not sample"),
     }
 }
+
+#[test]
+fn a_package_that_is_linked_is_the_users_own() {
+    for node in interpreters() {
+        let folder = tempfile::tempdir().unwrap();
+        write_program(folder.path());
+        let linked = folder.path().join("packages/linked");
+        fs::create_dir_all(&linked).unwrap();
+        fs::write(linked.join("index.js"), PREPARE.replace("prepare", "develop")).unwrap();
+        std::os::unix::fs::symlink(&linked, folder.path().join("node_modules/linked")).unwrap();
+        let app = folder.path().join("linked.js");
+        let program = "require('linked').develop(300000);\nrequire('dep').prepare(300000);\n";
+        fs::write(&app, program).unwrap();
+        let Some((result, _)) = traced(&node, folder.path(), app.to_str().unwrap()) else { return };
+        let module = |name: &str| row(&result, "JavaScript", name)["module"].as_str().unwrap().to_owned();
+        let expected = [linked.join("index.js"), folder.path().join("node_modules/dep")];
+        assert_eq!(
+            ["develop", "prepare"].map(module),
+            expected.map(|path| path.to_str().unwrap().to_owned())
+        );
+    }
+}

@@ -1,24 +1,17 @@
 //! To which package a file of an interpreted language belongs, by its path.
 
-/// Folders of packages, and of the packages that one of them may be in.
-const PACKAGES: [&str; 8] = [
-    "/node_modules/",
-    "/site-packages/",
-    "/dist-packages/",
-    "/R/library/",
-    "/gems/",
-    "/vendor_ruby/",
-    "/perl-base/",
-    "/perl5/",
-];
+use crate::analysis::profile::inside_package;
+
+/// Further folders of packages: of a language without functions in traces, and of what comes with a language.
+const FURTHER: [&str; 3] = ["/R/library/", "/vendor_ruby/", "/perl-base/"];
 
 /// Languages whose folders of packages have a version.
 const LANGUAGES: [&str; 8] = ["lua", "perl", "perl5", "pypy", "python", "ruby", "site_ruby", "vendor_ruby"];
 
 /// The name of the package in a folder of packages; elsewhere the folder.
 pub(super) fn package(path: &str) -> &str {
-    let within = PACKAGES.iter().filter_map(|folder| path.rfind(folder).map(|at| at + folder.len())).max();
-    if let Some(begin) = within.max(of_version(path)) {
+    let further = FURTHER.iter().filter_map(|folder| path.rfind(folder).map(|at| at + folder.len())).max();
+    if let Some(begin) = inside_package(path).max(further).max(of_version(path)) {
         let rest = &path[begin..];
         let names = if rest.starts_with('@') { 2 } else { 1 };
         let end = rest.match_indices('/').nth(names - 1).map_or(rest.len(), |(end, _)| end);

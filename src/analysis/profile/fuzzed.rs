@@ -1,8 +1,8 @@
 //! The readers of this room that are private, for `fuzz/`.
 
-use super::Profile;
 use super::perf_map::PerfMap;
 use super::unwind::{Known, Rules};
+use super::{Own, Profile};
 use crate::analysis::binaries::{FileBinaries, parsed};
 use crate::analysis::debug_files::DebugFolders;
 use firstbyte_measure::sampler::{Registers, StackSample, Stream, fuzzed};
@@ -57,7 +57,7 @@ pub fn samples(bytes: &[u8]) {
         if uses.is_multiple_of(4096) {
             *files = FileBinaries::default();
         }
-        let profile = Profile::of(&[stream.clone(), stream], files, SystemTime::now(), &[]);
+        let profile = Profile::of(&[stream.clone(), stream], files, SystemTime::now(), &Own::default());
         assert!(profile.samples <= 2 * samples);
         let counted = profile.stacks.values().flat_map(|stacks| stacks.values()).map(|it| it.samples);
         assert_eq!(counted.sum::<u64>(), profile.samples);

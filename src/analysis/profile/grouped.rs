@@ -67,9 +67,14 @@ pub(super) fn charged(stacks: &[(&Stack, f64)], profile: &Profile, by: By) -> Ve
         let precedes = |call: &Call| {
             profile.frames[call.frame].source.as_ref().is_some_and(SourceLine::precedes_program)
         };
-        let has_own = by != By::Package && !stack.calls.iter().any(precedes);
-        let own = of_language.find(|call| has_own && !is_library(&profile.frames[call.frame]));
-        let part = own.map_or_else(|| By::Package.part(*innermost, profile), |own| by.part(*own, profile));
+        let precedes_program = stack.calls.iter().any(precedes);
+        let has_own = by != By::Package && !precedes_program;
+        let is_library = |call: &&Call| is_library(&profile.frames[call.frame]);
+        // what runs before the program, such as a line of a .pth file, is not its own
+        let library =
+            of_language.clone().find(|call| precedes_program && is_library(call)).unwrap_or(innermost);
+        let own = of_language.find(|call| has_own && !is_library(call));
+        let part = own.map_or_else(|| By::Package.part(*library, profile), |own| by.part(*own, profile));
         *times.entry(part).or_default() += time;
     }
     let mut all: Vec<Charged> = times.into_iter().map(|(frame, time)| Charged { frame, time }).collect();
@@ -90,7 +95,8 @@ mod tests {
         let stacks = [
             (python_stack(&[compile, load, main]), 60),
             (python_stack(&[("load", "/app/plugins.py", 43), main]), 30),
-            (python_stack(&[IMPORTLIB, ("<module>", "<string>", 1), ("main", "<frozen site>", 5)]), 10),
+            (python_stack(&[IMPORTLIB, ("<module>", "<string>", 1), ("main", "<frozen site>", 5)]), 6),
+            (python_stack(&[("<module>", "<string>", 1), ("main", "<frozen site>", 5)]), 4),
         ];
         let charged = |by: By| {
             let found = divided(&stacks, by);

@@ -19,11 +19,10 @@ pub use divided::{Divided, Estimate, Function, LineTime, ModuleTime, Node, UserT
 pub use grouped::{By, Charged};
 pub use imports::{Import, Imported};
 pub use language::ENTRIES;
-pub use packages::is_library;
+pub use packages::{Own, Started, inside_package, is_library};
 pub use work::{COLLECTORS, Kind};
 
 use self::memory::Memory;
-use self::packages::{claim, packages_of};
 use self::perf_map::PerfMap;
 use self::unwind::Known;
 use super::binaries::FileBinaries;
@@ -186,10 +185,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// `since`: before the first of these runs. `scripts`: the files of those that were started. Their packages are the program's
-    /// own code.
-    pub fn of(streams: &[Stream], binaries: &FileBinaries, since: SystemTime, scripts: &[String]) -> Profile {
-        let own = scripts.iter().flat_map(|script| packages_of(script)).map(str::to_owned).collect();
+    /// `since`: before the first of these runs. `own`: the packages that are the program's own code.
+    pub fn of(streams: &[Stream], binaries: &FileBinaries, since: SystemTime, own: &Own) -> Profile {
         let mut profile = Profile {
             runs: streams.len(),
             lost: streams.iter().map(|stream| stream.lost).sum(),
@@ -204,7 +201,7 @@ impl Profile {
             for record in &stream.records {
                 let Some((task, mut stack)) = reader.read(record) else { continue };
                 for running in &mut stack {
-                    claim(&mut running.frame, &own);
+                    own.claim(&mut running.frame);
                 }
                 if Some(n) == largest {
                     let (at, pid, tid) = (record.at - zero, record.pid, record.tid);
@@ -374,7 +371,7 @@ mod tests {
     /// The tasks and the files of a run's samples, and how many samples each has.
     fn sampled(records: Vec<Record>) -> Vec<(String, u32, String, u64)> {
         let stream = Stream { root: ROOT, records, ..Stream::default() };
-        let profile = Profile::of(&[stream], &FileBinaries::default(), SystemTime::now(), &[]);
+        let profile = Profile::of(&[stream], &FileBinaries::default(), SystemTime::now(), &Own::default());
         let mut all: Vec<_> = profile
             .stacks
             .into_iter()

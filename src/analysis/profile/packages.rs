@@ -20,7 +20,10 @@ const ALL: [Rules; 7] = [
     Rules {
         language: "Python",
         library: "Python's standard library",
-        is_standard: |file| file.contains("/lib/python3") || file.starts_with("<frozen "),
+        is_standard: |file| {
+            ["/lib/python3.", "/lib64/python3."].iter().any(|known| file.contains(known))
+                || file.starts_with("<frozen ")
+        },
         folders: &["/site-packages/", "/dist-packages/"],
         names: |_| 1,
     },
@@ -131,16 +134,68 @@ fn without_version(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// The packages that a script may be of.
-pub(super) fn packages_of(script: &str) -> impl Iterator<Item = &str> {
-    ALL.iter().filter_map(move |rules| rules.package(script))
+/// What an interpreter was started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Started {
+    /// The path of a script.
+    Script(String),
+    /// The name of a package or module of Python.
+    Module(String),
 }
 
-/// Makes a function of one of the program's own packages a part of the program: its module is its source file.
-pub(super) fn claim(frame: &mut Frame, own: &BTreeSet<String>) {
-    if let Some(source) = frame.source.as_ref().filter(|_| own.contains(&*frame.module)) {
-        frame.module = Arc::clone(&source.file);
+impl Started {
+    /// The package of a module, whose name may have dots.
+    pub fn python_module(name: &str) -> Started {
+        Started::Module(name.split('.').next().unwrap_or(name).to_owned())
     }
+}
+
+/// The packages that are the program itself, because it was started with them.
+#[derive(Debug, Default)]
+pub struct Own {
+    /// By their folders or files.
+    packages: BTreeSet<String>,
+    /// By their names in Python.
+    modules: BTreeSet<String>,
+}
+
+impl Own {
+    pub fn of(started: &[Started]) -> Own {
+        let mut own = Own::default();
+        for started in started {
+            match started {
+                Started::Script(script) => {
+                    let packages = ALL.iter().filter_map(|rules| rules.package(script));
+                    own.packages.extend(packages.map(str::to_owned));
+                }
+                Started::Module(name) => own.modules.extend([name.clone()]),
+            }
+        }
+        own
+    }
+
+    /// Makes a function of one of these packages a part of the program: its module is its source file.
+    pub(super) fn claim(&self, frame: &mut Frame) {
+        if let Some(source) = frame.source.as_ref().filter(|source| self.has(frame, source)) {
+            frame.module = Arc::clone(&source.file);
+        }
+    }
+
+    fn has(&self, frame: &Frame, source: &SourceLine) -> bool {
+        let is_package = || source.file.starts_with(&*frame.module);
+        let name = |modules: &BTreeSet<String>| {
+            library_names(frame).first().is_some_and(|name| modules.contains(*name))
+        };
+        self.packages.contains(&*frame.module)
+            || !self.modules.is_empty() && source.language == "Python" && is_package() && name(&self.modules)
+    }
+}
+
+/// Where the names of a package begin in the path of a module, whatever its language is.
+pub fn inside_package(path: &str) -> Option<usize> {
+    // many programs have a folder with this name
+    let is_meant = |rules: &&Rules| rules.language != "PHP" || path.rsplit('.').next() == Some("php");
+    ALL.iter().filter(is_meant).filter_map(|rules| rules.inside(path)).max()
 }
 
 /// The package of a source file; of the user's own code, the file itself.
@@ -220,17 +275,23 @@ mod tests {
 
     #[test]
     fn the_package_of_the_script_that_was_started_is_the_program() {
-        let own: BTreeSet<String> =
-            packages_of("/a/node_modules/tool/bin/tool.js").map(str::to_owned).collect();
-        let is = |file: &str| {
+        let is = |own: &Own, language, file: &str| {
             let file: Arc<str> = file.into();
-            let source = Some(SourceLine { language: "JavaScript", file: Arc::clone(&file), line: 1 });
-            let mut frame = Frame { module: package("JavaScript", &file), function: None, source };
-            claim(&mut frame, &own);
+            let source = Some(SourceLine { language, file: Arc::clone(&file), line: 1 });
+            let mut frame = Frame { module: package(language, &file), function: None, source };
+            own.claim(&mut frame);
             is_library(&frame)
         };
-        assert!(!is("/a/node_modules/tool/lib/cli.js") && !is("/a/node_modules/tool/bin/tool.js"));
-        assert!(is("/a/node_modules/tool/node_modules/x/b.js") && is("/a/node_modules/y/b.js"));
-        assert_eq!(packages_of("/app/tool.js").count(), 0);
+        let own = Own::of(&[Started::Script("/a/node_modules/tool/bin/tool.js".to_owned())]);
+        let of_node = |file: &str| is(&own, "JavaScript", file);
+        assert!(!of_node("/a/node_modules/tool/lib/cli.js") && !of_node("/a/node_modules/tool/bin/tool.js"));
+        assert!(of_node("/a/node_modules/tool/node_modules/x/b.js") && of_node("/a/node_modules/y/b.js"));
+
+        let own = Own::of(&["tool.cli", "json"].map(Started::python_module));
+        let of_python = |file: &str| is(&own, "Python", file);
+        assert!(!of_python("/v/lib/python3.11/site-packages/tool/cli.py"));
+        assert!(of_python("/v/lib/python3.11/site-packages/dep/tool.py"));
+        assert!(of_python("/v/lib/python3.11/json/tool.py"), "the standard library is never the program");
+        assert!(of_node("/a/node_modules/json/b.js"));
     }
 }

@@ -11,7 +11,7 @@ from there if the files are there; the names of machines in the text around it a
 written, and the exit status is 1 if something would change. Prints the targets that were missed."""
 import contextlib, glob, re, sys
 
-import accuracy, bench, demonstration, floor, growth, promises, runtime, showdown, throughput, trace, tune, watch, why
+import accuracy, bench, demonstration, floor, growth, promises, runtime, showdown, stops, throughput, trace, tune, watch, why
 from results import Results
 
 FIGURES = {
@@ -36,6 +36,7 @@ FIGURES = {
     'promises': promises.table,
     'scores': runtime.scores,
     'residence': runtime.residence,
+    'stops-cost': stops.cost,
     'trace': trace.tables,
     'tune': tune.table,
     'watch-cost': watch.cost,

@@ -74,11 +74,13 @@ def traced(firstbyte, name, manifest, result, runs):
                '--export-json', '-', result['command']]
     for variable in ('FIRSTBYTE_CACHE', 'XDG_CACHE_HOME'):
         environment |= {variable: os.environ[variable]} if variable in os.environ else {}
-    ran = subprocess.run(command, cwd=max(builds, key=os.path.getmtime), env=environment, capture_output=True, text=True)
+    build = max(builds, key=os.path.getmtime)
+    ran = subprocess.run(command, cwd=build, env=environment, capture_output=True, text=True)
     if ran.returncode:
         return {'error': ran.stderr.strip().split('\n')[0] or f'status {ran.returncode}'}
 
-    trace = json.loads(ran.stdout)['results'][0]
+    without_paths = ran.stdout.replace(build + '/', '').replace(os.path.expanduser('~') + '/', '~/')
+    trace = json.loads(without_paths)['results'][0]
     longest = lambda rows, key: sorted(rows or [], key=lambda row: -(row.get(key) or 0))[:5]
     parts = {}
     for part in trace['attribution']:
@@ -195,39 +197,50 @@ def without_final_stop(text):
     return text.rstrip().removesuffix('.').replace('|', '/')
 
 
+def findings(trace):
+    """Without what a warm run reads from disk, because something else needed the memory."""
+    return [without_final_stop(finding['text']) for finding in trace.get('findings', []) if finding['rule'] != 'from-disk']
+
+
 def where(trace):
     """Where the time of a trace goes, in one line: its parts, and its first finding."""
     total = sum(trace['parts_ns'].values())
     parts = sorted(trace['parts_ns'].items(), key=lambda part: -part[1])
     shares = ', '.join(f'{PARTS.get(kind, kind)} {100 * ns / total:.0f} %' for kind, ns in parts if 100 * ns >= 5 * total)
-    first = next((finding['text'] for finding in trace['findings']), None)
-    return shares + (f'. {without_final_stop(first)}' if first else '')
+    return '. '.join([shares, *findings(trace)[:1]])
 
 
 def cold_reads(result):
     """What cold runs of a program read."""
     cold = result['cold']
     faults = sorted(cold.get('major_faults') or [0])
-    return f"{cold['files']} files of {size(cold['bytes'])}, {faults[len(faults) // 2]} major page faults"
+    some = lambda number, what: f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{some(cold['files'], 'file')} of {size(cold['bytes'])}, {some(faults[len(faults) // 2], 'major page fault')}"
+
+
+# Programs that the five posts and their readers wondered about.
+WONDERED_ABOUT = ('haskell', 'gccgo', 'scala', 'r')
 
 
 def outstanding(table):
-    """The programs that need an explanation, and why they do: the ten slowest, those that take ten times as long as another of
-    their language, and the ten for which a cold page cache changes most."""
-    warm = 'warm first byte'
-    best = {}
+    """The programs that need an explanation, and why they do: the ten slowest, the ten that are furthest from the fastest of
+    their language, the ten for which a cold page cache changes most, and those that were wondered about."""
+    warm, best, reasons = 'warm first byte', {}, {}
     for row in table:
         best.setdefault(row['language'], row)
-    reasons = {}
-    for row in table[-10:]:
-        reasons.setdefault(row['program'], []).append('one of the ten slowest')
+    distance = lambda row: row[warm] / best[row['language']][warm]
+    chill = lambda row: row['cold first byte'] / row[warm]
+    add = lambda row, reason: reasons.setdefault(row['program'], []).append(reason)
+
+    for row in table[:-11:-1]:
+        add(row, 'one of the ten slowest')
+    for row in sorted(table, key=distance)[:-11:-1]:
+        add(row, f"{times_of(distance(row))} `{best[row['language']]['program']}`")
+    for row in sorted((row for row in table if row['cold first byte']), key=chill)[:-11:-1]:
+        add(row, f'cold {times_of(chill(row))} warm')
     for row in table:
-        fastest = best[row['language']]
-        if row[warm] >= 10 * fastest[warm]:
-            reasons.setdefault(row['program'], []).append(f"{times_of(row[warm] / fastest[warm])} `{fastest['program']}`")
-    measured = [row for row in table if row['cold first byte']]
-    for row in sorted(measured, key=lambda row: -row['cold first byte'] / row[warm])[:10]:
-        reasons.setdefault(row['program'], []).append(f"cold {times_of(row['cold first byte'] / row[warm])} warm")
+        if row['program'] in WONDERED_ABOUT:
+            reasons.setdefault(row['program'], [])
     return reasons
 
 
@@ -236,11 +249,10 @@ def explanations(table, traces, cold):
     rows = {row['program']: row for row in table}
     for name, reasons in outstanding(table).items():
         row, trace = rows[name], traces.get(name, {})
-        text = f"- **`{name}`**, {time(row['warm first byte'])}: {', '.join(reasons)}."
+        text = f"- **`{name}`**, {', '.join([time(row['warm first byte']), *reasons])}."
         if row['cold first byte'] and name in cold:
             text += f" Cold, {time(row['cold first byte'])}: {cold_reads(cold[name])}."
-        for finding in trace.get('findings', [])[:3]:
-            text += f" {without_final_stop(finding['text'])}."
+        text += ''.join(f' {finding}.' for finding in findings(trace)[:3])
         yield text + '\n'
 
 
@@ -318,8 +330,8 @@ The parts of each start, and the first finding of its trace, until the exit. [Wh
         text += '''
 ## What stands out
 
-The ten slowest programs, those that take ten times as long as the fastest program of their language, and the ten for
-which a cold page cache changes most: their figures, and the first findings of their traces.
+The ten slowest programs, the ten that are furthest from the fastest of their language, the ten for which a cold page
+cache changes most, and what others wondered about: their figures, and the first findings of their traces.
 
 '''
         text += ''.join(explanations(printing, traces, cold))

@@ -34,6 +34,8 @@ pub struct ObservedRuns {
     pub untraced: Vec<f64>,
     /// Median wall times of each block.
     pub blocks: Vec<BothKinds<f64>>,
+    /// Median processor times of each block.
+    pub processor_blocks: Vec<BothKinds<f64>>,
     /// The variables that each run was started with.
     pub environment: KnownEnvironment,
     /// Why traced runs do not count.
@@ -67,9 +69,11 @@ pub struct ObservedRuns {
 impl From<Series> for ObservedRuns {
     fn from(series: Series) -> ObservedRuns {
         let blocks = BothKinds::medians(&series.blocks());
+        let processor_blocks = BothKinds::medians(&series.processor_blocks());
         let (rounds, recordings) = series.recordings.into_iter().unzip();
         ObservedRuns {
             blocks,
+            processor_blocks,
             traced: series.samples.iter().map(|sample| sample.wall.as_f64()).collect(),
             untraced: series.untraced.iter().map(|run| run.wall.as_f64()).collect(),
             rejected: series.rejected.into_iter().map(|rejected| rejected.reason).collect(),

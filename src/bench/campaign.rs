@@ -12,7 +12,6 @@ use firstbyte_measure::clock;
 use firstbyte_measure::launch::{LaunchError, interrupt};
 use firstbyte_measure::timeline::Timeline;
 use firstbyte_measure::tracer::Recording;
-use firstbyte_measure::units::Nanos;
 use std::time::Duration;
 
 /// A run that does not count is tried this many times in total. Then its program is given up.
@@ -124,8 +123,8 @@ struct State<'c> {
     rounds: u32,
     /// How many samples each program had when the block began.
     before: Vec<usize>,
-    /// Untraced runs of the block: program and wall time.
-    untraced: Vec<(usize, Nanos)>,
+    /// Untraced runs of the block, each with its program.
+    untraced: Vec<(usize, Sample)>,
 }
 
 impl<'c> State<'c> {
@@ -206,11 +205,11 @@ impl<'c> State<'c> {
     }
 
     fn pair(&mut self) {
-        for (program, wall) in self.untraced.drain(..) {
+        for (program, sample) in self.untraced.drain(..) {
             let series = &mut self.series[program];
             let beside = self.before[program]..series.samples.len();
             if !beside.is_empty() {
-                series.untraced.push(Untraced { wall, beside });
+                series.untraced.push(Untraced { wall: sample.wall, processor: sample.processor(), beside });
             }
         }
     }
@@ -375,7 +374,7 @@ impl<'c> State<'c> {
     fn untraced_round(&mut self) -> Result<(), Stop> {
         for program in self.order() {
             match self.attempt(program)? {
-                Some((sample, _)) => self.untraced.push((program, sample.wall)),
+                Some((sample, _)) => self.untraced.push((program, sample)),
                 None => self.give_up(program),
             }
         }

@@ -167,7 +167,7 @@ impl Divided {
 }
 
 fn mean_cpu(series: &Series) -> f64 {
-    mean_seconds(series, |sample| sample.user + sample.system).unwrap_or_default()
+    mean_seconds(series, Sample::processor).unwrap_or_default()
 }
 
 fn mean_seconds(series: &Series, of: fn(&Sample) -> Nanos) -> Option<f64> {

@@ -77,10 +77,19 @@ pub struct RegionTimes {
     pub why_not: Option<String>,
 }
 
+impl Sample {
+    /// User and system CPU time together, which kernels that account by ticks know exactly, too.
+    pub fn processor(&self) -> Nanos {
+        self.user + self.system
+    }
+}
+
 /// A run with no tracer attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untraced {
     pub wall: Nanos,
+    /// As [`Sample::processor`].
+    pub processor: Nanos,
     /// Indices of the traced samples of the same block of rounds, with which it is compared.
     pub beside: Range<usize>,
 }
@@ -183,7 +192,7 @@ impl Printed {
     }
 }
 
-/// The wall times of a block, in nanoseconds: all of them, or a figure for each kind of run.
+/// The times of a block, in nanoseconds: all of them, or a figure for each kind of run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BothKinds<T> {
     pub traced: T,
@@ -211,10 +220,23 @@ impl BothKinds<f64> {
 impl Series {
     /// Wall times of each block of rounds that has both kinds of runs.
     pub fn blocks(&self) -> Vec<BothKinds<Vec<f64>>> {
+        self.blocks_of(|run| run.wall, |run| run.wall)
+    }
+
+    /// Their processor times, to which nothing adds that other programs do.
+    pub fn processor_blocks(&self) -> Vec<BothKinds<Vec<f64>>> {
+        self.blocks_of(Sample::processor, |run| run.processor)
+    }
+
+    fn blocks_of(
+        &self,
+        of_traced: fn(&Sample) -> Nanos,
+        of_untraced: fn(&Untraced) -> Nanos,
+    ) -> Vec<BothKinds<Vec<f64>>> {
         let block = |untraced: &[Untraced]| {
             let traced = untraced.first().and_then(|first| self.samples.get(first.beside.clone()));
-            let traced = traced.unwrap_or_default().iter().map(|sample| sample.wall.as_f64()).collect();
-            BothKinds { traced, untraced: untraced.iter().map(|run| run.wall.as_f64()).collect() }
+            let traced = traced.unwrap_or_default().iter().map(|run| of_traced(run).as_f64()).collect();
+            BothKinds { traced, untraced: untraced.iter().map(|run| of_untraced(run).as_f64()).collect() }
         };
         self.untraced.chunk_by(|a, b| a.beside == b.beside).map(block).collect()
     }

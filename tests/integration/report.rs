@@ -102,7 +102,7 @@ fn corpus() -> Vec<Series> {
         .samples
         .iter()
         .enumerate()
-        .map(|(n, s)| Untraced { wall: s.wall - Nanos(5_000), beside: n..n + 1 })
+        .map(|(n, s)| Untraced { wall: s.wall - Nanos(5_000), processor: Nanos(0), beside: n..n + 1 })
         .collect();
     let mut go = counted(series("go", [142_000, 812_000, 4_100, 61_000]), [1, 5, 121, 189]);
     go.lost_events = 3;
@@ -381,7 +381,7 @@ fn any_series(rng: &mut Rng) -> Series {
         command: name.clone(),
         samples: samples(rng),
         untraced: (0..rng.usize(..9))
-            .map(|n| Untraced { wall: Nanos(duration(rng)), beside: n..n + 1 })
+            .map(|n| Untraced { wall: Nanos(duration(rng)), processor: Nanos(0), beside: n..n + 1 })
             .collect(),
         rejected: vec![
             Rejected { run: rng.u32(..), reason: name.clone(), stderr: Vec::new() };

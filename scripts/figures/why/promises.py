@@ -52,13 +52,14 @@ def traced(firstbyte, case, env, cwd):
     return result['total_ns'], finding and kept(finding, 'text'), [kept(it) for it in result['findings']]
 
 def saved(firstbyte, case, env, cwd, runs):
-    """The differences of the rounds' totals and of their processor time, ns: medians, and the quartiles of the totals'."""
+    """The differences of the rounds' totals and of their processor time, ns: medians, and the quartiles of the totals'.
+    Nothing is attached: a tracer would make each system call of both programs longer."""
     sides = [of_side(case, side, env) for side in ('with', 'without')]
     commands = []
     for command, variables in sides:
         words = ''.join(f'{name}={subprocess.list2cmdline([value])} ' for name, value in variables.items())
         commands.append(f'env {words}{command}' if any(variables for _, variables in sides) else command)
-    results = document([firstbyte, 'bench', '--runs', str(runs), '--no-overhead', '--no-counts', '--output', 'null', '--', *commands], env, cwd)['results']
+    results = document([firstbyte, 'bench', '--runs', str(runs), '--no-counts', '--backend', 'pipe', '--output', 'null', '--', *commands], env, cwd)['results']
     totals = [result['phases']['total']['samples'] for result in results]
     cpu = [result['summary']['time_cpu']['median'] * 1e9 for result in results]
     differences = sorted(a - b for a, b in zip(*totals))

@@ -14,6 +14,8 @@ const CALIBRATION_ERROR: f64 = 0.25;
 
 /// Events do not cost more than this many times what calibration says. What runs take longer beyond that has other reasons.
 const MAX_SCALE: f64 = 2.0;
+/// Unless it was the calibration that was disturbed.
+const MAX_MEASURED_SCALE: f64 = 100.0;
 /// An untraced launch takes about this many nanoseconds: vfork, and the death and the reaping of the smallest program.
 const UNTRACED_LAUNCH: f64 = 60_000.0;
 /// A stop takes less than this many nanoseconds, even where we wait for a processor meanwhile.
@@ -82,16 +84,20 @@ fn plausible(user: SampledUser, recording: &Recording) -> [f64; 3] {
 /// How much the events of these runs cost, as a multiple of the calibrated costs. By calibration it is 1. The traced runs over the untraced ones beside them say how much longer the whole run
 /// took, and each of the two counts as much as it is certain.
 pub(super) fn scale(observed: &ObservedRuns, costs: &ObserverCosts) -> Option<f64> {
-    let Some(measured) = overhead(observed) else { return Some(1.0) };
     let recording = typical(observed)?;
     let lags = Lags::of(recording);
     let taken = preempted(recording);
     let worked = |scale: f64| (lags.wall(recording, &costs.scaled(scale)) - taken).max(1.0);
     let none = worked(0.0);
+    let Some(measured) = overhead(observed, recording, none) else { return Some(1.0) };
     let more = |scale: f64| none / worked(scale) - 1.0;
-    let predicted = more(1.0);
-    let wanted = combined([predicted, CALIBRATION_ERROR * predicted], [measured.more, measured.error]);
-    Some(solved([0.0, MAX_SCALE], more, wanted))
+    let predicted = [more(1.0), CALIBRATION_ERROR * more(1.0)];
+    let measured_more = [measured.more, measured.error];
+    // other programs disturb the calibration, but not the processor times
+    if measured.by_processor && disagree(predicted, measured_more) {
+        return Some(solved([0.0, MAX_MEASURED_SCALE], more, measured.more));
+    }
+    Some(solved([0.0, MAX_SCALE], more, combined(predicted, measured_more)))
 }
 
 /// What of an untraced run lies between the entry of execve and the exit. A launch that is slow for other reasons makes no
@@ -116,21 +122,39 @@ fn preempted(recording: &Recording) -> f64 {
 struct Measured {
     more: f64,
     error: f64,
+    /// By processor times.
+    by_processor: bool,
 }
 
-/// Untraced runs of a cold program are warm, so these say nothing.
-fn overhead(observed: &ObservedRuns) -> Option<Measured> {
+/// Untraced runs of a cold program are warm, so these say nothing. `worked`: the wall time of the recording, without what other
+/// programs took.
+fn overhead(observed: &ObservedRuns, recording: &Recording, worked: f64) -> Option<Measured> {
     if observed.cold.is_some() {
         return None;
     }
     let untraced = median_of(&observed.untraced)?;
-    if let Some(overhead) = BothKinds::overhead(&observed.blocks) {
+    let by_processor = undisturbed(observed, recording, worked);
+    if let Some(overhead) = BothKinds::overhead(by_processor.as_ref().unwrap_or(&observed.blocks)) {
         let interval = overhead.interval;
         // a 95 % interval is four standard errors wide
-        return Some(Measured { more: overhead.ratio - 1.0, error: (interval.high - interval.low) / 4.0 });
+        let error = (interval.high - interval.low) / 4.0;
+        return Some(Measured { more: overhead.ratio - 1.0, error, by_processor: by_processor.is_some() });
     }
     let more = median_of(&observed.traced)? / untraced.max(1.0) - 1.0;
-    Some(Measured { more, error: f64::INFINITY })
+    Some(Measured { more, error: f64::INFINITY, by_processor: false })
+}
+
+/// The wall times of the blocks if no other program had had a processor: those of the processor, and as long a wait as in the
+/// recording. `None`: there are several threads, which work at the same time, or the processor times are not known.
+fn undisturbed(observed: &ObservedRuns, recording: &Recording, worked: f64) -> Option<Vec<BothKinds<f64>>> {
+    let forks = recording.events.iter().any(|event| matches!(event.kind, EventKind::Fork { .. }));
+    let traced: Vec<f64> = observed.processor_blocks.iter().map(|block| block.traced).collect();
+    let waits = worked - median_of(&traced).filter(|_| !forks)?;
+    let with_waits = |block: &BothKinds<f64>| {
+        let [traced, untraced] = [block.traced, block.untraced].map(|time| time + waits.max(0.0));
+        BothKinds { traced, untraced }
+    };
+    Some(observed.processor_blocks.iter().map(with_waits).collect())
 }
 
 /// The recording whose wall time is the median.
@@ -139,6 +163,11 @@ fn typical(observed: &ObservedRuns) -> Option<&Recording> {
         observed.traced.iter().copied().zip(&observed.recordings).collect();
     by_wall.sort_by(|a, b| a.0.total_cmp(&b.0));
     by_wall.get(by_wall.len() / 2).map(|(_, recording)| *recording).or(observed.recordings.first())
+}
+
+/// Whether two figures differ by more than their standard errors explain.
+fn disagree(a: [f64; 2], b: [f64; 2]) -> bool {
+    (a[0] - b[0]).abs() > 2.0 * a[1].hypot(b[1])
 }
 
 /// Two figures with their standard errors, each weighed by its certainty.

@@ -196,6 +196,33 @@ fn a_certain_overhead_decides_how_much_is_taken_off() {
 }
 
 #[test]
+fn processor_times_tell_the_overhead_on_a_busy_machine() {
+    let each = EventCosts { syscall: EventCost { around: 100.0, within: 0.0 }, ..EventCosts::default() };
+    let costs = Some(ObserverCosts { each, other: 0.0 });
+    let untouched = Lags::of(&busy()).wall(&busy(), &PointCosts::default());
+    // of a program that waits for half of its time
+    let processor =
+        |ratio: f64| BothKinds { traced: untouched / 2.0, untraced: untouched / ratio - untouched / 2.0 };
+    let noisy = |ratio| ObservedRuns { processor_blocks: vec![processor(ratio); 30], ..observed(1.5, 2.0) };
+    // far from the 1.05 that calibration says, too
+    for ratio in [1.02, 1.05, 1.5] {
+        let corrected = wall(&noisy(ratio), costs);
+        assert!(
+            (corrected - untouched / ratio).abs() < 0.01 * untouched,
+            "{ratio}: {corrected} of {untouched}"
+        );
+    }
+
+    // two threads have more processor time than wall time
+    let mut of_two = noisy(1.02);
+    of_two.recordings[0].events.push(fork(1, 1500, 2));
+    of_two.recordings[0].events.sort_by_key(|event| event.at);
+    let by_wall = ObservedRuns { processor_blocks: Vec::new(), ..observed(1.5, 2.0) };
+    let [of_two, by_wall] = [of_two, by_wall].map(|runs| costs_of(&runs, costs).syscall.around);
+    assert!((of_two - by_wall).abs() < 2.0, "{of_two} {by_wall}");
+}
+
+#[test]
 fn an_uncertain_overhead_leaves_the_calibrated_costs() {
     let each = EventCosts { syscall: EventCost { around: 100.0, within: 0.0 }, ..EventCosts::default() };
     let costs = ObserverCosts { each, other: 0.0 };

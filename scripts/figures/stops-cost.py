@@ -25,7 +25,9 @@ def sampling(user, firstbyte, runs, program):
     if done.returncode:
         return {'missing': done.stderr.strip().splitlines()[0]}
     found = json.loads(done.stdout)['results'][0]['sampling']
-    return found if found and found['overhead'] else {'missing': 'this machine does not sample it'}
+    if not found:
+        return {'missing': 'this machine does not sample it'}
+    return found if found['overhead'] else {'missing': 'too few runs to compare'}
 
 
 def version(program):

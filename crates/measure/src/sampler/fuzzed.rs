@@ -1,4 +1,6 @@
-//! The reader of the ring, for `fuzz/`.
+//! The readers of the ring and of interpreters' frames, for `fuzz/`.
+
+pub use super::stops::fuzzed::frames;
 
 use super::record::{Read, Record, read};
 

@@ -23,6 +23,8 @@ mod cost;
 mod elf;
 mod event;
 mod frame;
+#[cfg(fuzzing)]
+pub(super) mod fuzzed;
 mod images;
 mod interpreter;
 mod java;

@@ -192,6 +192,13 @@ impl Walk<'_, '_> {
     }
 }
 
+/// With the variables of the fuzz target.
+#[cfg(fuzzing)]
+pub(super) fn fuzzed(_: u8, at: u64) -> Option<Box<dyn Interpreter>> {
+    let stated = Stated { version: Some((8, 2)), globals: at };
+    interpreter::Stated::placed(&stated, 0).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;

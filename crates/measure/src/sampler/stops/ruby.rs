@@ -249,6 +249,13 @@ impl Walk<'_, '_> {
     }
 }
 
+/// At the variable of the fuzz target.
+#[cfg(fuzzing)]
+pub(super) fn fuzzed(version: u8, at: u64) -> Option<Box<dyn Interpreter>> {
+    let version = Some((3, 1 + 2 * (version % 2)));
+    interpreter::Stated::placed(&Stated { version, pair: at }, 0).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;

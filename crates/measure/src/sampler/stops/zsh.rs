@@ -98,6 +98,13 @@ fn text(memory: &mut Reader<'_>, address: u64) -> Option<String> {
     memory.c_string(start, MAX_NAME)
 }
 
+/// At the variables of the fuzz target.
+#[cfg(fuzzing)]
+pub(super) fn fuzzed(_: u8, at: u64) -> Option<Box<dyn Interpreter>> {
+    let variables = [0, 8, 16].map(|offset| at + offset);
+    Some(Box::new(Zsh { variables, functions: HashMap::new() }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;

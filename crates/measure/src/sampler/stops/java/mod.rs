@@ -5,6 +5,8 @@
 //! (`src/hotspot/cpu/x86/frame_x86.hpp`). Where native code was called, the thread has the innermost frame of Java
 //! (`JavaFrameAnchor`), and so has each call from native code to Java (`JavaCallWrapper`).
 
+#[cfg(any(test, fuzzing))]
+mod example;
 mod heaps;
 mod methods;
 mod scopes;
@@ -254,71 +256,22 @@ impl Walk<'_, '_> {
     }
 }
 
+/// Of versions before and after 20, with the tables of `OpenJDK` 17 or those that the memory has.
+#[cfg(fuzzing)]
+pub(super) fn fuzzed(version: u8, _: u64) -> Option<Box<dyn Interpreter>> {
+    let tables = if version % 4 < 2 { OnceLock::new() } else { OnceLock::from(example::tables()) };
+    let major = Some(VERSIONS[usize::from(version % 2)]);
+    interpreter::Stated::placed(&Stated { major, places: example::PLACES, tables: Arc::new(tables) }, 0).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::interpreter::Stated as _;
     use super::super::memory::Memory;
     use super::super::random::{named, near, random};
-    use super::tables::{BlobLayout, CodeStart, HeapLayout, MethodLayout, Part, ScopesLayout, ThreadLayout};
+    use super::example::{PLACES, tables};
     use super::*;
     use crate::tracer::ptrace::tracee::StoppedAt;
-
-    const PLACES: Places = Places { structs: [0x1000, 0x1008], types: [0x1010, 0x1018] };
-
-    /// Those of `OpenJDK` 17, with variables in the random memory.
-    fn tables() -> Tables {
-        Tables {
-            heaps: 0x1000,
-            call_stub: 0x1008,
-            threads: 0x1010,
-            array: [0, 8],
-            heap: HeapLayout {
-                memory: 8,
-                segments: 120,
-                log2_segment: 256,
-                space: [16, 24],
-                is_used: 8,
-                header: 16,
-            },
-            blob: BlobLayout {
-                name: 96,
-                frame_size: 28,
-                frame_complete: 20,
-                is_complete_short: false,
-                code: CodeStart::Address(32),
-            },
-            method: 112,
-            thread: ThreadLayout {
-                list: [4, 16],
-                os_thread: 560,
-                pthread: 24,
-                anchor: 656,
-                wrapper_anchor: 32,
-                of_anchor: [0, 8, 16],
-            },
-            of_method: MethodLayout {
-                constant: 8,
-                constants: 8,
-                size: 24,
-                flags: 28,
-                code_size: 32,
-                name: 34,
-                code: 48,
-                holder: 24,
-                length: 60,
-                source: 54,
-                entries: 72,
-                class_name: 24,
-                symbol: [4, 6],
-            },
-            scopes: Some(ScopesLayout {
-                places: [268, 272].map(|offset| Part { address: None, offset: Some(offset) }),
-                data: Part { address: Some(120), offset: None },
-                metadata: Part { address: None, offset: Some(260) },
-                of_place: [0, 4, 16],
-            }),
-        }
-    }
 
     #[test]
     fn random_memory_ends_without_a_panic() {

@@ -120,12 +120,13 @@ impl Layout {
     }
 }
 
-#[cfg(test)]
-pub(super) mod tests {
+/// For tests of its reader.
+#[cfg(any(test, fuzzing))]
+pub(super) mod example {
     use super::*;
 
     /// Some of the constants of Node.js 20.
-    const CONSTANTS: [(&str, i32); 20] = [
+    pub(super) const CONSTANTS: [(&str, i32); 20] = [
         ("class_Map__instance_type__uint16_t", 12),
         ("type_JSFunction__JS_FUNCTION_TYPE", 2066),
         ("type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE", 262),
@@ -151,6 +152,12 @@ pub(super) mod tests {
     pub(in super::super) fn layout() -> Layout {
         Layout::from_constants(&HashMap::from(CONSTANTS), 11).unwrap()
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::example::{CONSTANTS, layout};
+    use super::*;
 
     #[test]
     fn constants_may_be_missing_or_have_other_names() {

@@ -228,6 +228,14 @@ fn path(name: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Of Node.js 20, with what differs in later versions.
+#[cfg(fuzzing)]
+pub(super) fn fuzzed(version: u8, _: u64) -> Option<Box<dyn Interpreter>> {
+    let mut layout = layout::example::layout();
+    layout.has_early_positions = version % 2 == 0;
+    Some(Box::new(Node { layout: Arc::new(layout), functions: Functions::default() }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;
@@ -249,7 +257,7 @@ mod tests {
     #[test]
     fn random_memory_ends_without_a_panic() {
         for seed in 0..40 {
-            let mut layout = layout::tests::layout();
+            let mut layout = layout::example::layout();
             layout.has_early_positions = seed % 2 == 0;
             let types = &layout.types;
             let objects = [types.function, types.shared, types.scope, types.script, types.bytecode];

@@ -358,6 +358,16 @@ impl Walk<'_, '_> {
     }
 }
 
+/// At the variables of the fuzz target.
+#[cfg(fuzzing)]
+pub(super) fn fuzzed(version: u8, at: u64) -> Option<Box<dyn Interpreter>> {
+    let variables = match version % 2 {
+        0 => Variables::OfThreads(at),
+        _ => Variables::Global([at, at + 8, at + 16, at + 24]),
+    };
+    interpreter::Stated::placed(&Stated { minor: 30 + version / 2 % 7 * 2, variables }, 0).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;

@@ -7,6 +7,8 @@ mod layouts;
 mod lines;
 mod stated;
 
+#[cfg(fuzzing)]
+pub(super) use self::stated::fuzzed;
 pub(super) use self::stated::stated;
 
 use self::layouts::{Innermost, Instruction, Layout, LineTable, OWNED_BY_C, Runs};

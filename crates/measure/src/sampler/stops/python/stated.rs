@@ -44,6 +44,14 @@ impl interpreter::Stated for Stated {
     }
 }
 
+/// From 3.8 on, at the variables of the fuzz target.
+#[cfg(fuzzing)]
+pub(in super::super) fn fuzzed(version: u8, at: u64) -> Option<Box<dyn Interpreter>> {
+    let version = Some((3, 8 + version % 8));
+    let stated = Stated { version, runtime: at, code_type: at + 8 };
+    interpreter::Stated::placed(&stated, 0).ok()
+}
+
 /// Before 3.11, only the name says it: `python3.8`, `libpython3.8.so.1.0`.
 fn named_version(path: &Path) -> Version {
     let name = path.file_name()?.to_str()?;

@@ -3,7 +3,7 @@
 
 `firstbyte trace` alternates sampled runs with untraced ones and compares the wall times of neighbours. This takes the ratio of
 one program in each language, as root and as nobody, and writes it to RESULT. Needs root, setpriv, and an idle machine."""
-import argparse, json, os, shutil, subprocess, sys, tempfile
+import argparse, json, os, re, shutil, subprocess, sys, tempfile
 
 GOAL = 1.05  # of an untraced run
 # Each takes some tenths of a second, and most of it in its own language.
@@ -33,7 +33,8 @@ def sampling(user, firstbyte, runs, program):
 def version(program):
     option = '-version' if program[0].endswith('java') else '--version'
     done = subprocess.run([program[0], option], capture_output=True, text=True)
-    return next((line for line in (done.stdout + done.stderr).splitlines() if line.strip()), '')
+    number = re.search(r'\d+\.\d+[\w.]*', done.stdout + done.stderr)
+    return number[0] if number else ''
 
 
 def measured(firstbyte, runs, names):

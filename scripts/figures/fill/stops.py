@@ -11,7 +11,7 @@ def cost(results):
             ratio = figures.get('overhead')
             if ratio and ratio['low'] > found['goal']:
                 results.missed.append(f"{name}, {user}: {ratio['ratio']:.3f} over {found['goal']}")
-    rows = [[f"{name}: {program['version']}", *(cell(program['users'].get(user)) for user in USERS)]
+    rows = [[f"{name} {program['version']}", *(cell(program['users'].get(user)) for user in USERS)]
             for name, program in found['programs'].items()]
     return table(['program', 'as root', 'as nobody'], ' :--- | ---: | ---: ', rows)
 

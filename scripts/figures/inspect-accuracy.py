@@ -12,7 +12,7 @@ R = os.path.abspath(os.environ.get('R') or subprocess.check_output(
     "echo target/$(rustc -vV | sed -n 's/^host: //p')/release/firstbyte", shell=True, text=True).strip())
 RUNS = 201
 CACHE = os.path.join(os.environ.get('FIRSTBYTE_CACHE') or os.path.expanduser('~/.cache/firstbyte'), 'corpus')
-ENVIRONMENT = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'HOME': '/proc/nonexistent', 'LANG': 'C.UTF-8'}
+ENVIRONMENT = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'HOME': '/sys/nonexistent', 'LANG': 'C.UTF-8'}
 # Programs of /usr/bin that end by themselves. The number of their calls is the same in each run.
 SYSTEM = ['true', 'echo hello', 'uname', 'env', 'ls /', 'cat /dev/null', 'id', 'date', 'expr 1 + 1', 'printf x', 'dash -c :',
           'bash -c :', 'sed --version', 'grep --version', 'gawk --version', 'mawk 1', 'find /dev/null', 'sort /dev/null',

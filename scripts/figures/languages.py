@@ -8,6 +8,7 @@
 What is complete in the folder is not measured again, so an interrupted `measure` goes on where it stopped.
 """
 import csv
+import filecmp
 import glob
 import json
 import os
@@ -66,10 +67,13 @@ OTHERS = ('preempted', 'while other programs had the processor')
 
 def traced(firstbyte, name, manifest, result, runs):
     """The essentials of the trace of a program: what it found, its parts, its longest loads and functions."""
-    builds = [entry for entry in glob.glob(os.path.join(CACHE, name, '*')) if os.path.isdir(entry)]
+    source = os.path.join(ROOT, 'corpus', name, 'program.toml')
+    # other programs with the same name are built beside it
+    built = glob.glob(os.path.join(CACHE, name, '*', 'program.toml'))
+    builds = [os.path.dirname(entry) for entry in built if filecmp.cmp(entry, source, shallow=False)]
     if not builds:
         return {'error': 'it is not built'}
-    environment = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'HOME': '/nonexistent', 'LANG': 'C.UTF-8', **manifest.get('environment', {})}
+    environment = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'HOME': '/sys/nonexistent', 'LANG': 'C.UTF-8', **manifest.get('environment', {})}
     command = ['timeout', '--kill-after=10', '600', firstbyte, 'trace', '--runs', runs, '--no-overhead', '--timeout', '60s',
                '--export-json', '-', result['command']]
     for variable in ('FIRSTBYTE_CACHE', 'XDG_CACHE_HOME'):
@@ -193,13 +197,15 @@ def times_of(ratio):
 PARTS = {'kernel_exec': 'exec', 'syscall': 'system calls', 'fault': 'page faults', 'user': 'user code', 'waiting': 'waiting'}
 
 
-def without_final_stop(text):
-    return text.rstrip().removesuffix('.').replace('|', '/')
+def sentence(text):
+    """With a capital letter, and without its full stop."""
+    text = text.rstrip().removesuffix('.').replace('|', '/')
+    return text[:1].upper() + text[1:]
 
 
 def findings(trace):
     """Without what a warm run reads from disk, because something else needed the memory."""
-    return [without_final_stop(finding['text']) for finding in trace.get('findings', []) if finding['rule'] != 'from-disk']
+    return [sentence(finding['text']) for finding in trace.get('findings', []) if finding['rule'] != 'from-disk']
 
 
 def where(trace):
@@ -299,12 +305,13 @@ Look up what a program in a language costs until its first byte. The table has {
 {len(languages)} languages, each written as its language's documentation writes hello world.
 
 `make corpus-all` installs all tools, checks and measures all programs, and writes this page. `firstbyte
-showdown --language NAME` measures one language on your machine. The [data]({relative}/languages.csv) are
-also there as JSON ({documents}), and `firstbyte report FILE.json…` makes of these a page that sorts and filters.
-[How the figures were measured, on which machine, and what else ran there]({relative}/README.md).
+showdown --language NAME` measures one language on your machine. The data are available as
+[CSV]({relative}/languages.csv) and as JSON ({documents}). `firstbyte report FILE.json…` turns the JSON into a page
+that sorts and filters. [How the figures were measured]({relative}/README.md), on which machine, and what else ran there.
 
-"First byte" is the median time from `execve` to the first byte of output. The phases sum to the total ([the words](measurement.md#words)). "Disk" is what Debian
-installs to build and run the program, without what every Debian has. RSS is the peak.
+"First byte" is the median time from `execve` to the first byte of output. The phases sum to the total
+([the words](measurement.md#words)). "Disk" is what Debian installs to build and run the program, without what every
+Debian has. RSS is the peak.
 
 | {' | '.join(heads)} |
 |---|---|{'---:|' * (len(heads) - 2)}

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 /// The environment of the runs and of the predictions.
 const VARIABLES: [(&str, &str); 3] =
-    [("PATH", "/usr/bin:/bin"), ("HOME", "/proc/nonexistent"), ("LANG", "C.UTF-8")];
+    [("PATH", "/usr/bin:/bin"), ("HOME", "/sys/nonexistent"), ("LANG", "C.UTF-8")];
 
 fn inspected(path: &Path) -> Inspection {
     let environment =

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The variables of a clean environment, which are the same on every machine. This home contains no rc file, and no program can
-/// make it: not even root creates files in `/proc`.
+/// make it: not even root creates folders in `/sys`, and gets the error that says so.
 const CLEAN: [(&str, &str); 3] = [
     ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-    ("HOME", "/proc/nonexistent"),
+    ("HOME", "/sys/nonexistent"),
     ("LANG", "C.UTF-8"),
 ];
 

@@ -23,7 +23,8 @@ def compact(document):
 
 
 def without_measurements(document):
-    for result in document.get("results", []):
+    results = document.get("results", []) if isinstance(document, dict) else []
+    for result in results:
         if isinstance(result, dict) and "phases" in result:
             result.pop("measurements", None)
     return document

@@ -24,8 +24,10 @@ const MAX_RUNS: u32 = 1000;
 const ENOUGH_SAMPLES: f64 = 2200.0;
 /// Above it, a long program would be sampled less than a profiler is expected to.
 const MAX_PERIOD: Nanos = Nanos(1_000_000);
-/// Samples that cost more are made nevertheless. On a busy machine they seem to cost several times as much as they do, and no
-/// sample says nothing.
+/// The number of samples that is made whatever they cost.
+const FEW_SAMPLES: f64 = 200.0;
+/// Samples that cost more are made nevertheless in a program with few of them. On a busy machine they seem to cost several times
+/// as much as they do, and no sample says nothing.
 const MAX_SHORTEST_PERIOD: Nanos = Nanos(2_000_000);
 
 /// Makes sampled runs, alternating with untraced ones. The inner error: this machine cannot sample.
@@ -175,8 +177,9 @@ fn runs_and_period(
 ) -> (u32, Nanos) {
     let fitting = fitting(expected, time, if overhead { 2.0 } else { 1.0 });
     let runs = count.unwrap_or(fitting.max(MIN_RUNS));
-    let wanted = Nanos::rounded(f64::from(runs) * expected.user / ENOUGH_SAMPLES);
-    (runs, wanted.min(MAX_PERIOD).max(shortest.min(MAX_SHORTEST_PERIOD)))
+    let all_user = f64::from(runs) * expected.user;
+    let most = MAX_SHORTEST_PERIOD.max(Nanos::rounded(all_user / FEW_SAMPLES));
+    (runs, Nanos::rounded(all_user / ENOUGH_SAMPLES).min(MAX_PERIOD).max(shortest.min(most)))
 }
 
 #[cfg(test)]
@@ -204,6 +207,9 @@ mod tests {
             ),
             (1, MAX_PERIOD)
         );
+        let expensive = (Nanos(8_000_000), SAMPLING_TIMEOUT);
+        let of = |user| runs_and_period(Some(10), true, ExpectedCost { user, wall: user }, expensive).1;
+        assert_eq!([30e6, 60e6, 400e6].map(of), [MAX_SHORTEST_PERIOD, Nanos(3_000_000), expensive.0]);
         let on_slow_timers = ExpectedCost { user: 30e6, wall: 50e6 };
         let slow = (Nanos(500_000), SAMPLING_TIMEOUT);
         assert_eq!(runs_and_period(None, true, on_slow_timers, slow), (10, Nanos(500_000)));

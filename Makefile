@@ -45,9 +45,11 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	fuzz/run --check
 
-# One more test at a time than there are processors, because many of them wait.
+# One more test at a time than there are processors, because many of them wait. What part of the time a program spends where
+# changes with what else runs, so tests of such shares come afterwards, alone.
 unit:
 	RUST_TEST_THREADS=$$(($$(nproc) + 1)) $(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --test integration -- --ignored --test-threads 1 --skip frames_truth share
 
 # The slow tests, which CI runs after `make test`. They start our executables as /init of real kernels (emulated, so this
 # works on any machine). Then, in a release build, they run the exhaustive searches, all lengths, and a large number of
@@ -57,8 +59,8 @@ proofs: $(FIRSTBYTE)
 	scripts/limits
 	scripts/build-needs proofs
 	tests/qemu/run
-	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip prometheus_real --skip frames --skip share
-	$(PROOFS) --ignored --nocapture --test-threads 1 frames share
+	$(PROOFS) --ignored --nocapture --skip elf_kernels --skip prometheus_real --skip share --skip frames_truth
+	$(PROOFS) --ignored --nocapture --test-threads 1 frames_truth
 	FIRSTBYTE_FUZZ_CASES=100000 $(PROOFS) --nocapture fuzz::nearly_right_documents
 	FIRSTBYTE_FUZZ_CASES=1000000 $(PROOFS) --nocapture fuzz::nearly_right_budgets
 

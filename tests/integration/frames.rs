@@ -92,7 +92,7 @@ fn functions_of_python_have_their_file_and_their_lines() {
 
 /// What a program spends where changes with what else runs, so this is a test for a machine that does nothing else.
 #[test]
-#[ignore = "needs the processors: `make proofs` runs it alone"]
+#[ignore = "needs the processors: `make test` runs it after the others, alone"]
 fn functions_of_python_have_their_share() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("burn.py"), BURN).unwrap();

@@ -5,6 +5,7 @@ use super::support::{as_nobody, of_nobody, skipped, write_executable};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// Without inlining: the time of an inlined function counts for its caller.
 const BURN: &str = "\
@@ -125,6 +126,15 @@ fn traced(node: &Path, folder: &Path, arguments: &str) -> Option<(Value, String)
     Some((result, fs::read_to_string(&exported).unwrap()))
 }
 
+/// The folder of the program, what is traced of its compiled code, and the stacks.
+fn compiled_code(node: &Path) -> Option<(TempDir, Value, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    write_program(folder.path());
+    let app = folder.path().join("app.js");
+    let (result, stacks) = traced(node, folder.path(), app.to_str().unwrap())?;
+    Some((folder, result, stacks))
+}
+
 fn total(row: &Value) -> f64 {
     row["total_ns"].as_f64().unwrap()
 }
@@ -132,10 +142,7 @@ fn total(row: &Value) -> f64 {
 #[test]
 fn functions_of_node_have_their_file_and_their_package() {
     for node in interpreters() {
-        let folder = tempfile::tempdir().unwrap();
-        write_program(folder.path());
-        let app = folder.path().join("app.js");
-        let Some((result, stacks)) = traced(&node, folder.path(), app.to_str().unwrap()) else { return };
+        let Some((folder, result, stacks)) = compiled_code(&node) else { return };
         let context = node.to_str().unwrap();
 
         let of = |name: &str| row(&result, "JavaScript", name);
@@ -161,14 +168,10 @@ fn functions_of_node_have_their_file_and_their_package() {
 }
 
 #[test]
-#[ignore = "needs the processors: `make proofs` runs it alone"]
+#[ignore = "needs the processors: `make test` runs it after the others, alone"]
 fn functions_of_node_have_their_share() {
     for node in interpreters() {
-        let folder = tempfile::tempdir().unwrap();
-        write_program(folder.path());
-        let app = folder.path().join("app.js");
-        let Some((result, _)) = traced(&node, folder.path(), app.to_str().unwrap()) else { return };
-
+        let Some((_, result, _)) = compiled_code(&node) else { return };
         let [work, light] = ["exports.work", "light"].map(|name| row(&result, "JavaScript", name));
         let samples = work["samples"].as_f64().unwrap();
         assert_share(total(work) - total(light), total(light), samples, node.to_str().unwrap());

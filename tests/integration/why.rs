@@ -90,7 +90,7 @@ fn times_of_functions_sum_to_all_user_code() {
 }
 
 #[test]
-#[ignore = "needs the processors: `make proofs` runs it alone"]
+#[ignore = "needs the processors: `make test` runs it after the others, alone"]
 fn functions_of_c_have_their_share_whatever_the_system_calls_between() {
     let Some(result) = burner() else { return };
     let all = functions(&result);
@@ -126,7 +126,7 @@ fn output(words: &[&str]) -> Option<String> {
 }
 
 #[test]
-#[ignore = "needs the processors: `make proofs` runs it alone"]
+#[ignore = "needs the processors: `make test` runs it after the others, alone"]
 fn shares_of_modules_are_those_that_perf_finds() {
     // Not a script that stands for it: that would start a dozen programs.
     let python = output(&["python3", "-c", "import sys; print(sys.executable)"]).unwrap_or_default();

@@ -210,10 +210,15 @@ fn failed() -> Waited {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Child, Command};
+    use std::io::{Read, Write};
+    use std::process::{Child, Command, Stdio};
 
-    fn sleeping() -> Child {
-        Command::new("sleep").arg("98762").spawn().unwrap()
+    /// A program that waits. Its exec is over: the stop of an exec would take the place of an interruption.
+    fn waiting() -> Child {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        child
     }
 
     fn seized(child: &Child) -> TracedThread {
@@ -223,22 +228,12 @@ mod tests {
     #[test]
     #[allow(clippy::zombie_processes)] // the reports reap them
     fn of_many_tracees_each_is_reported_and_the_root_with_what_it_has_used() {
-        let children: Vec<Child> = (0..3).map(|_| sleeping()).collect();
+        let children: Vec<Child> = (0..3).map(|_| waiting()).collect();
         let tracees: Vec<TracedThread> = children.iter().map(seized).collect();
         let mut reports = Reports::about(tracees[0].0);
         let mut next = || match reports.next(FEW + 1) {
             Waited::Reported(report) => report,
             Waited::Interrupted | Waited::Over | Waited::Refused(_) => panic!("nothing was reported"),
-        };
-        // the standard library goes on when the exec has begun, so its stop may come after the seizure
-        let is_exec = |report: &Report| report.status >> 16 == libc::PTRACE_EVENT_EXEC;
-        let mut next = || {
-            let mut report = next();
-            while is_exec(&report) {
-                report.tracee.resume(super::super::tracee::RunUntil::Event, 0);
-                report = next();
-            }
-            report
         };
 
         for tracee in &tracees {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tunes everyday commands: tune.sh FIRSTBYTE FOLDER [INSTALLED]
-# Writes FOLDER/NAME.json for each; what is there already is not measured again. Those of Python and TypeScript are installed in
-# the folder INSTALLED first (default: target/tune). Of the others, those that the machine lacks are skipped. The commands run in
-# a folder of their own, in your environment. BUDGET: the time for each; ONLY_TUNE: their names.
+# Writes FOLDER/NAME.json for each; what is there already is measured again only with AGAIN=1. Those of Python and TypeScript
+# are installed in the folder INSTALLED first (default: target/tune). Of the others, those that the machine lacks are skipped.
+# The commands run in a folder of their own, in your environment. BUDGET: the time for each; ONLY_TUNE: their names.
 set -eu
 firstbyte=$(realpath "$1")
 mkdir -p "$2"
@@ -41,7 +41,7 @@ tuned() {
 	name=$1 ways=$2
 	shift 2
 	case " ${ONLY_TUNE:-$name} " in *" $name "*) ;; *) return 0 ;; esac
-	[ ! -e "$folder/$name.json" ] || return 0
+	[ -n "${AGAIN:-}" ] || [ ! -e "$folder/$name.json" ] || return 0
 	command -v "$1" >/dev/null || { echo "skipped: $name, there is no $1" >&2; return 0; }
 	echo "$name: $*" >&2
 	"$firstbyte" tune --yes --budget "${BUDGET:-60s}" --only "$ways" --export-json "$folder/$name.json" -- "$@" || :

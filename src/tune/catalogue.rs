@@ -215,9 +215,11 @@ fn parse(text: &str, path: &Path, origin: Option<&Path>) -> Result<Runtime, Cata
 
     let mut names = BTreeSet::new();
     for variant in &runtime.variants {
-        let flaw = variant.flaw().or_else(|| {
-            (!names.insert(variant.name())).then(|| format!("two variants are named `{}`", variant.name()))
-        });
+        let twice = !names.insert(variant.name());
+        let flaw = variant
+            .flaw()
+            .or_else(|| twice.then(|| format!("two variants are named `{}`", variant.name())))
+            .or_else(|| variant.missing_file(origin?));
         if let Some(message) = flaw {
             return Err(wrong(variant.name.span().start, message));
         }
@@ -274,6 +276,12 @@ impl Variant {
             return Some(format!("`{}` is not a path inside the folder of the catalogue", file.display()));
         }
         self.changes_nothing().then(|| format!("`{name}` changes nothing"))
+    }
+
+    /// A file of the user's catalogue that does not exist.
+    fn missing_file(&self, folder: &Path) -> Option<String> {
+        let missing = self.files.iter().find(|file| !folder.join(file).is_file())?;
+        Some(format!("`{}` is no file in the folder of the catalogue", missing.display()))
     }
 
     /// Its folder takes the place of the user's.
@@ -354,6 +362,13 @@ mod tests {
         std::fs::write(folder.path().join("own.toml"), b"runtime = \"x\"\n# \xff\n").unwrap();
         let message = load(&[folder.path().to_owned()]).unwrap_err().to_string();
         assert!(message.contains("own.toml` line 2: it is not UTF-8"), "{message}");
+        let missing = "runtime = \"x\"\n[[variant]]\nname = \"a\"\ntext = \"t\"\nset = { A = \"1\" }\nfiles = [\"b\"]\n";
+        std::fs::write(folder.path().join("own.toml"), missing).unwrap();
+        let message = load(&[folder.path().to_owned()]).unwrap_err().to_string();
+        assert!(
+            message.contains("own.toml` line 3: `b` is no file in the folder of the catalogue"),
+            "{message}"
+        );
         std::fs::remove_file(folder.path().join("own.toml")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", folder.path().join("own.toml")).unwrap();
         let message = load(&[folder.path().to_owned()]).unwrap_err().to_string();

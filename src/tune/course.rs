@@ -213,7 +213,7 @@ impl<'p> Course<'p> {
         }
     }
 
-    fn untried(&mut self, index: usize, reason: String) {
+    pub(super) fn untried(&mut self, index: usize, reason: String) {
         let name = self.candidate(index).name.clone();
         self.figures.retain(|figures| figures.index != index);
         self.prepared.untried.push(UntriedVariant { name, reason });

@@ -135,10 +135,11 @@ impl Comparing {
     }
 }
 
-/// What a failing run says of itself.
+/// What a failing run says of itself: its last line. Interpreters indent the calls that led to an error, before or after it.
 fn last_line(run: &Outcome) -> String {
     let text = String::from_utf8_lossy(&run.stderr).into_owned();
-    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    let mut lines = text.lines().rev().filter(|line| !line.trim().is_empty());
+    let last = lines.clone().find(|line| !line.starts_with(char::is_whitespace)).or_else(|| lines.next());
     last.map_or(String::new(), |line| format!(": {}", short(line)))
 }
 
@@ -177,6 +178,8 @@ mod tests {
         let failed = outcome(3, "", "no such file\n");
         let difference = numbers.difference(&plain, &failed).unwrap();
         assert!(difference.contains("status 3") && difference.ends_with(": no such file"), "{difference}");
+        let traced = outcome(1, "", "app.rb:1: no file\n\tfrom app.rb:7\n");
+        assert!(strict.difference(&plain, &traced).unwrap().ends_with(": app.rb:1: no file"));
         assert!(strict.clone().only_exit().difference(&plain, &other).is_none());
         assert!(
             strict

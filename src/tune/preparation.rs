@@ -254,7 +254,7 @@ impl<'p> Prepared<'p> {
     fn filled(&self, words: &[String]) -> Result<Outcome, String> {
         let each_run = &self.plan.each_run;
         let timeout = each_run.timeout.min(self.budget.left());
-        let accepted = Accepted::default();
+        let accepted = Accepted::SUCCESS;
         let plan = RunPlan { until: None, input: None, timeout, accepted, ..each_run.clone() };
         let command =
             Command::new(words).map_err(|cause| TuneError::from(ExperimentError::from(cause)).cause())?;

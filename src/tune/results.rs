@@ -9,6 +9,9 @@ impl Course<'_> {
     /// The results.
     pub(super) fn document(mut self, found: Found) -> TuneDocument {
         let partial = is_interrupted();
+        if partial {
+            self.cut_off();
+        }
         let order = self.ranked(|_| true);
         let tuned = |index: &usize| {
             let figures = self.figures.iter().find(|figures| figures.index == *index)?;
@@ -48,6 +51,19 @@ impl Course<'_> {
             results,
             together,
             untried: std::mem::take(&mut self.prepared.untried),
+        }
+    }
+
+    /// Ways that an interruption left without figures were not tried.
+    fn cut_off(&mut self) {
+        let is_known = |index: &usize| {
+            let name = &self.candidate(*index).name;
+            self.figures.iter().any(|figures| figures.index == *index)
+                || self.prepared.untried.iter().any(|untried| untried.name == *name)
+        };
+        let left: Vec<usize> = (0..self.prepared.candidates.len()).filter(|index| !is_known(index)).collect();
+        for index in left {
+            self.untried(index, "interrupted before it was measured".to_owned());
         }
     }
 

@@ -1,6 +1,6 @@
 //! `firstbyte tune`, with programs whose costs are known by construction.
 
-use crate::support::{as_nobody, of_nobody, skipped, wait_until, write_executable};
+use crate::support::{as_nobody, of_nobody, skipped, wait_until, with_default_signal, write_executable};
 use firstbyte_measure::launch::find_in_path;
 use serde_json::Value;
 use std::fs;
@@ -138,17 +138,21 @@ fn the_budget_bounds_all_runs_and_what_is_not_tried_within_it_is_named() {
 
 #[test]
 fn what_prints_something_else_or_fails_is_refused() {
-    let variants = variant("loud", "set = { LOUD = \"1\" }") + &variant("failing", "set = { FAIL = \"1\" }");
+    let unmade = "make = [\"sh\", \"-c\", \"echo gone >&2; exit 3\"]\nset = { A = \"1\" }";
+    let variants = variant("loud", "set = { LOUD = \"1\" }")
+        + &variant("failing", "set = { FAIL = \"1\" }")
+        + &variant("unmade", unmade);
     let work = "[ -z \"$LOUD\" ] || echo loud\n[ -z \"$FAIL\" ] || { echo why >&2; exit 7; }\nsleep 0.01";
     let folder = folder(work, &variants);
     let own = folder.path().join("own");
-    let words = ["--catalogue", own.to_str().unwrap(), "--only", "loud,failing", "./program"];
+    let words = ["--catalogue", own.to_str().unwrap(), "--only", "loud,failing,unmade", "./program"];
     let found = document(folder.path(), &words);
     assert_eq!(found["results"], Value::Array(Vec::new()));
     let loud = "it prints something else to stdout, in line 1: `loud` instead of `done`";
     assert_eq!(reason(&found, "loud"), loud);
     let failing = reason(&found, "failing");
     assert!(failing.contains("exit status 7") && failing.ends_with(": why"), "{failing}");
+    assert_eq!(reason(&found, "unmade"), "`sh`: it ended with exit status 3 instead of exit status 0: gone");
 }
 
 #[test]
@@ -289,6 +293,22 @@ fn an_interruption_shows_what_is_proven() {
 }
 
 #[test]
+fn the_ways_that_an_interruption_cuts_off_are_named() {
+    let variants =
+        variant("halting", "set = { HALT = \"1\" }") + &variant("later", "set = { LATER = \"1\" }");
+    let folder = folder("[ -z \"$HALT\" ] || { kill -INT $PPID; sleep 60; }", &variants);
+    let own = folder.path().join("own");
+    let words = ["--json", "--catalogue", own.to_str().unwrap(), "--only", "halting,later", "./program"];
+    let mut command = firstbyte(folder.path(), &words);
+    let output = with_default_signal(libc::SIGINT, &mut command).output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for name in ["halting", "later"] {
+        assert_eq!(reason(&found, name), "interrupted before it was measured");
+    }
+}
+
+#[test]
 fn an_ordinary_user_tunes_too() {
     let Some(folder) = of_nobody() else { return };
     let program = folder.path().join("program");
@@ -365,6 +385,17 @@ fn a_hook_of_python_is_left_out_and_everything_else_is_the_same() {
     let found: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
     assert_eq!(with_verdict(&found, "faster"), ["python-hook-slow.pth"], "{found}");
     assert!(reason(&found, "python-hook-other.pth").contains("no attribute 'other'"), "{found}");
+}
+
+#[test]
+fn the_helpers_of_every_ruby_are_left_out_without_a_warning() {
+    if find_in_path("ruby").is_none() {
+        return skipped("there is no ruby");
+    }
+    let words = ["--json", "--budget", "20s", "--only", "ruby-no-helpers", "--", "ruby", "-e", "puts 1"];
+    let output = tune(folder("", "").path(), &words);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
+    assert_eq!(found["results"][0]["name"], "ruby-no-helpers", "{found}");
 }
 
 #[test]

@@ -65,7 +65,8 @@ pub fn render(document: &TuneDocument, all: bool, terminal: &Terminal) -> String
     text += &together(document, terminal);
     if all {
         let others = document.of_no_help().map(|tuned| format!("{}: {}", tuned.name, no_help(tuned)));
-        text += &listed("No help", others, terminal);
+        let title = if document.partial { "No help so far" } else { "No help" };
+        text += &listed(title, others, terminal);
         text += &not_tried("Not tried", &document.untried, terminal);
     } else {
         text += &others(document, terminal);
@@ -162,13 +163,17 @@ fn together(document: &TuneDocument, terminal: &Terminal) -> String {
 /// How many ways do not help, and which were not tried.
 fn others(document: &TuneDocument, terminal: &Terminal) -> String {
     let count = document.of_no_help().count();
-    let no_help = if count == 0 { String::new() } else { format!("no help: {count} (--all lists them)   ") };
-    let untried: Vec<String> =
-        document.untried.iter().map(|it| format!("{}: {}", it.name, it.reason)).collect();
-    let untried = if untried.is_empty() {
+    let so_far = if document.partial { " so far" } else { "" };
+    let no_help =
+        if count == 0 { String::new() } else { format!("no help{so_far}: {count} (--all lists them)   ") };
+    let untried = if document.untried.is_empty() {
         String::new()
     } else {
-        format!("not tried: {} ({})", untried.len(), visible(&untried.join("; ")))
+        format!(
+            "not tried: {} ({})",
+            document.untried.len(),
+            visible(&by_reason(&document.untried).join("; "))
+        )
     };
     let line = no_help + &untried;
     if line.is_empty() { line } else { terminal.wrap(line.trim_end(), 2) + "\n" }
@@ -184,7 +189,19 @@ fn no_help(tuned: &TunedVariant) -> String {
 }
 
 fn not_tried(title: &str, untried: &[UntriedVariant], terminal: &Terminal) -> String {
-    listed(title, untried.iter().map(|it| format!("{}: {}", it.name, it.reason)), terminal)
+    listed(title, by_reason(untried).into_iter(), terminal)
+}
+
+/// The ways that were not tried for one reason, and the reason.
+fn by_reason(untried: &[UntriedVariant]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for UntriedVariant { name, reason } in untried {
+        match reasons.iter_mut().find(|(other, _)| other == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    reasons.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect()
 }
 
 #[cfg(test)]
@@ -270,8 +287,22 @@ mod tests {
         assert!(
             text.lines().nth(1).unwrap().starts_with("It writes nothing to stdout; total 140 ms. 3 ways ")
         );
+        let partial = render(&TuneDocument { partial: true, ..document() }, false, &Terminal::default());
+        assert!(partial.contains("\nno help so far: 2 "), "{partial}");
         let all = render(&document(), true, &Terminal::default());
         assert!(all.contains("  C: slower, 1.200 ×") && all.contains("  D: too little, 0.999 ×"), "{all}");
+    }
+
+    #[test]
+    fn a_reason_is_given_once() {
+        let untried =
+            |name: &str, reason: &str| UntriedVariant { name: name.to_owned(), reason: reason.to_owned() };
+        let untried = vec![untried("E", "no time"), untried("F", "it fails"), untried("G", "no time")];
+        let document = TuneDocument { untried, ..document() };
+        for all in [false, true] {
+            let text = render(&document, all, &Terminal { width: 200, ..Terminal::default() });
+            assert!(text.contains("E, G: no time") && text.contains("F: it fails"), "{text}");
+        }
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! The GitHub action: its own steps, run here with the variables that a runner would set.
 
 use crate::support::write_executable;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
 /// One step of `action.yml`.
 fn step(name: &str, job: &Path, variables: &[(&str, &str)]) -> Output {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/action").join(name);
+    let script = Path::new(ROOT).join("packaging/action").join(name);
     let path = format!("{0}/tools:{0}/firstbyte/bin:/usr/bin:/bin", job.display());
     Command::new(script)
         .current_dir(job)
@@ -34,6 +37,57 @@ fn job(budgets: &str) -> tempfile::TempDir {
 
 fn read(job: &Path, file: &str) -> String {
     fs::read_to_string(job.join(file)).unwrap()
+}
+
+/// A job whose `gh` downloads a release, and finds its attestation unless there is a file `forged`.
+fn job_with_release() -> tempfile::TempDir {
+    let job = tempfile::tempdir().unwrap();
+    let gh = "#!/bin/sh\necho \"$*\" >>calls\n[ $1 = release ] || exec test ! -e forged\n\
+              mkdir -p firstbyte/download\ncp release/* firstbyte/download\n";
+    fs::create_dir(job.path().join("tools")).unwrap();
+    write_executable(&job.path().join("tools/gh"), gh, 0o755);
+    let pack = "name=firstbyte-0.1.0-$(uname -m)-unknown-linux-gnu\nmkdir release $name\n\
+                printf '#!/bin/sh\\necho firstbyte 0.1.0\\n' >$name/firstbyte\nchmod 755 $name/firstbyte\n\
+                tar -czf release/$name.tar.gz $name\ncd release\nsha256sum *.tar.gz >SHA256SUMS\n";
+    assert!(Command::new("sh").args(["-ec", pack]).current_dir(&job).status().unwrap().success());
+    job
+}
+
+/// Installs the release. Gives the arguments of `gh`, or nothing if it was refused.
+fn installed(job: &Path, variables: &[(&str, &str)]) -> Option<String> {
+    let output = step("install", job, &[variables, &[("REPOSITORY", "someone/firstbyte")]].concat());
+    assert_eq!(output.status.success(), job.join("firstbyte/bin/firstbyte").exists());
+    output.status.success().then(|| read(job, "calls"))
+}
+
+#[test]
+fn the_release_of_the_tag_is_installed() {
+    for (variables, first) in [
+        (&[("VERSION", ""), ("REF", "v0.1.0")][..], "release download v0.1.0 --repo someone/firstbyte "),
+        (&[("VERSION", ""), ("REF", "main")], "release download --repo "),
+        (&[("VERSION", "latest"), ("REF", "v0.1.0")], "release download --repo "),
+        (&[("VERSION", "0.2.0"), ("REF", "v0.1.0")], "release download v0.2.0 --repo "),
+    ] {
+        let job = job_with_release();
+        let calls = installed(job.path(), variables).unwrap();
+        assert!(calls.starts_with(first), "{calls}");
+        assert!(calls.contains("\nattestation verify ") && calls.ends_with(" --repo someone/firstbyte\n"));
+    }
+}
+
+#[test]
+fn a_release_that_was_changed_or_built_elsewhere_is_refused() {
+    let job = job_with_release();
+    fs::write(job.path().join("forged"), "").unwrap();
+    assert_eq!(installed(job.path(), &[("VERSION", "latest")]), None);
+
+    let job = job_with_release();
+    let file = format!("release/firstbyte-0.1.0-{}-unknown-linux-gnu.tar.gz", std::env::consts::ARCH);
+    let mut changed = fs::read(job.path().join(&file)).unwrap();
+    changed.push(0);
+    fs::write(job.path().join(&file), changed).unwrap();
+    assert_eq!(installed(job.path(), &[("VERSION", "latest")]), None);
+    assert!(!read(job.path(), "calls").contains("attestation"));
 }
 
 #[test]
@@ -65,14 +119,30 @@ fn git(folder: &Path, words: &[&str]) {
     assert!(done.unwrap().success(), "{words:?}");
 }
 
+/// What the workflow at the top of docs/ci.md gives the action, each an input that the action has.
+fn inputs_of_the_first_example() -> BTreeMap<String, String> {
+    let [page, action] = ["docs/ci.md", "action.yml"].map(|file| read(Path::new(ROOT), file));
+    let example = page.split("```").nth(1).unwrap();
+    assert!(example.contains(concat!("uses: OWNER/firstbyte@v", env!("CARGO_PKG_VERSION"))), "{example}");
+
+    let lines = example.split("with:\n").nth(1).unwrap().lines();
+    let inputs = lines.map(|line| line.split(" #").next().unwrap().trim().split_once(": ").unwrap());
+    let inputs: BTreeMap<_, _> = inputs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    for name in inputs.keys() {
+        assert!(action.contains(&format!("\n  {name}:\n    description: ")), "`{name}` is no input");
+    }
+    inputs
+}
+
 #[test]
-fn a_pull_request_is_compared_with_its_merge_base() {
+fn a_pull_request_is_compared_with_its_merge_base_by_the_first_example() {
     let job = job("");
     let checkout = job.path().join("checkout");
     fs::create_dir(&checkout).unwrap();
+    fs::write(checkout.join("Makefile"), "hello: source\n\tinstall -m 755 source hello\n").unwrap();
     let commit = |program: &str| {
         fs::write(checkout.join("source"), program).unwrap();
-        git(&checkout, &["add", "source"]);
+        git(&checkout, &["add", "Makefile", "source"]);
         git(&checkout, &["commit", "--quiet", "--message", "A change"]);
     };
     git(&checkout, &["init", "--quiet", "--initial-branch=main"]);
@@ -83,16 +153,18 @@ fn a_pull_request_is_compared_with_its_merge_base() {
     commit("#!/bin/sh\nexit 1\n");
     git(&checkout, &["checkout", "--quiet", "change"]);
 
-    let build = "install -m 755 source built";
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/action/compare");
+    let script = Path::new(ROOT).join("packaging/action/compare");
     let path = format!("{}/firstbyte/bin:/usr/bin:/bin", job.path().display());
     let mut compare = Command::new(script);
     compare.current_dir(&checkout).env("PATH", path).env("RUNNER_TEMP", job.path());
     compare
         .env("GITHUB_OUTPUT", job.path().join("output"))
         .env("GITHUB_STEP_SUMMARY", job.path().join("summary.md"));
-    compare.envs([("COMMAND", "./built"), ("BUILD", build), ("LIMIT", "5%"), ("BASE", "main")]);
-    let output = compare.output().unwrap();
+    let inputs = inputs_of_the_first_example();
+    for (variable, input) in [("COMMAND", "command"), ("BUILD", "build"), ("LIMIT", "fail-if-slower")] {
+        compare.env(variable, &inputs[input]);
+    }
+    let output = compare.env("BASE", "main").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 
     let summary = read(job.path(), "summary.md");

@@ -41,6 +41,37 @@ fn packaged(script: &str) -> tempfile::TempDir {
     folder
 }
 
+/// The crates of this repository that a manifest names.
+fn used_crates(manifest: &Path) -> Vec<String> {
+    let text = fs::read_to_string(manifest).unwrap();
+    let lines = text.lines().filter(|line| line.contains("path = \"") && line.starts_with("firstbyte-"));
+    lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_crate_is_published_with_its_licences_after_those_that_it_uses() {
+    let said = done(Command::new(Path::new(ROOT).join("packaging/publish")).arg("--dry"));
+    let mut published: Vec<&str> =
+        said.lines().filter_map(|line| line.strip_prefix("cargo publish --locked --package ")).collect();
+    for (place, name) in published.iter().enumerate() {
+        let folder = name.strip_prefix("firstbyte-").map_or(".".to_owned(), |name| format!("crates/{name}"));
+        let folder = Path::new(ROOT).join(folder);
+        for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            assert!(folder.join(licence).exists(), "{name} would be published without {licence}");
+        }
+        let used = used_crates(&folder.join("Cargo.toml"));
+        assert!(used.iter().all(|used| published[..place].contains(&used.as_str())), "{name}: {used:?}");
+    }
+
+    let crates = fs::read_dir(Path::new(ROOT).join("crates")).unwrap();
+    let mut all: Vec<String> =
+        crates.map(|entry| format!("firstbyte-{}", entry.unwrap().file_name().display())).collect();
+    all.push("firstbyte".to_owned());
+    all.sort_unstable();
+    published.sort_unstable();
+    assert_eq!(published, all);
+}
+
 /// A Python with pip and pytest that can make environments.
 fn python() -> Option<&'static str> {
     let works = |python: &&str| {

@@ -19,7 +19,7 @@ use crate::document::trace::{
 };
 use crate::stats::Statistics;
 use firstbyte_measure::Counts;
-use firstbyte_measure::launch::wait::Usage;
+use firstbyte_measure::launch::Usage;
 use firstbyte_measure::timeline::PerPhase;
 use serde_json::Value;
 use std::collections::BTreeMap;

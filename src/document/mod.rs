@@ -27,6 +27,7 @@ pub mod series;
 pub mod throughput;
 pub mod trace;
 pub mod tune;
+mod user_code;
 mod warning;
 pub mod warnings;
 pub mod watch;

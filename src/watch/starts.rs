@@ -119,7 +119,7 @@ mod tests {
 
     fn ended(number: u64, bytes: u64) -> Look {
         let recording = Recording {
-            usage: firstbyte_measure::launch::wait::Usage::default(),
+            usage: firstbyte_measure::launch::Usage::default(),
             ..Recording::empty(Backend::Bpf, 1)
         };
         Look::Ended(Box::new(TracedStart { recording, number, sees_our_files: true, bytes }))

@@ -1,9 +1,10 @@
 //! Campaigns with a scripted runner: no process, no clock, exact order.
 
 use super::*;
-use crate::bench::{Accepted, Adaptive, BothKinds};
-use firstbyte_measure::launch::ExitStatus;
+use crate::bench::{Accepted, Adaptive, BothKinds, validity};
+use crate::document::series::Rejected;
 use firstbyte_measure::launch::wait::Killed;
+use firstbyte_measure::launch::{ExitStatus, LaunchError};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Output, Recording};
 use firstbyte_measure::units::Nanos;
 

@@ -36,6 +36,7 @@ pub mod stdio;
 mod temporary;
 pub mod tree;
 pub mod until;
+mod usage;
 pub mod wait;
 
 pub use affinity::CpuSet;
@@ -53,4 +54,5 @@ pub use search_path::find_in_path;
 pub use stdio::{Collected, OutputKind, Stdout};
 pub use temporary::{last_line, temporary_file};
 pub use until::Until;
-pub use wait::{Ended, Usage, Watch, own_processor_time};
+pub use usage::{Usage, own_processor_time};
+pub use wait::{Ended, Watch};

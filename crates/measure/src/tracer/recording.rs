@@ -3,7 +3,8 @@
 use super::event::{Event, EventKind};
 use crate::arch::IO_URING_BASE;
 use crate::launch::ExitStatus;
-use crate::launch::wait::{Killed, Usage};
+use crate::launch::Usage;
+use crate::launch::wait::Killed;
 use serde::{Deserialize, Serialize};
 
 /// Everything that was observed of one run, in the order in which it happened.

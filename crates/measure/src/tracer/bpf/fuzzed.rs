@@ -4,7 +4,7 @@ use super::full_records::{LongPaths, add, records};
 use super::phases_session::parse;
 use super::{starts, watch_records};
 use crate::launch::ExitStatus;
-use crate::launch::wait::Usage;
+use crate::launch::Usage;
 use crate::tracer::watch::WatchEvent;
 use crate::tracer::{Backend, Event, EventKind, Output, Recording};
 use crate::units::Nanos;

@@ -1,4 +1,5 @@
-//! What one run of `bench` costs us, in system calls and page faults. The counter is our own tracer.
+//! What one run of `bench` costs us, in system calls and page faults, and what our own start does. The counter is our own
+//! tracer.
 //!
 //! A run that needs one call more fails here, before a benchmark can show it. Lower the bounds when a run becomes cheaper.
 
@@ -53,6 +54,21 @@ fn a_run_needs_no_more_system_calls_and_page_faults_than_it_did() {
         let is_cheap = cost.ours <= ours && cost.childs <= childs && cost.page_faults <= page_faults;
         assert!(is_cheap, "by {backend} after {warmup} runs: {cost:?}");
     }
+}
+
+/// The static binary's, from its `execve` on. Half of them are made by the C library before `main`.
+const OWN_START: usize = 21;
+
+#[test]
+fn our_own_start_needs_no_more_system_calls_than_it_did() {
+    let version = [env!("CARGO_BIN_EXE_firstbyte"), "--version"];
+    let Some(result) = result(&[&["--backend", "bpf", "--runs", "1", "--"], &version[..]].concat()) else {
+        return;
+    };
+    let spans = result["spans"].as_array().unwrap();
+    let calls: Vec<&Value> =
+        spans.iter().filter(|span| span["kind"] == "syscall").map(|span| &span["name"]).collect();
+    assert!(calls.len() <= OWN_START, "{calls:?}");
 }
 
 /// The medians of all runs. On a busy machine some runs take so long that we look at them meanwhile.

@@ -49,7 +49,7 @@ pub use foreground::Foreground;
 pub use inherited::leave_inherited_children;
 pub use known_environment::KnownEnvironment;
 pub use launcher::{Launcher, Preparation};
-pub use ourselves::outlive_file_size_limits;
+pub use ourselves::{outlive_file_size_limits, ready_standard_streams};
 pub use search_path::find_in_path;
 pub use stdio::{Collected, OutputKind, Stdout};
 pub use temporary::{last_line, temporary_file};

@@ -43,6 +43,20 @@ pub(super) fn has_left_stdin() -> bool {
     STDIN_IS_EMPTY.load(Ordering::Relaxed)
 }
 
+/// For a `main` that Rust's standard library did not prepare: a standard stream that is closed becomes `/dev/null`, so that no
+/// file opened later gets its number, and a write to a broken pipe fails with EPIPE.
+pub fn ready_standard_streams() {
+    let mut streams = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
+    // SAFETY: three entries, and no waiting.
+    unsafe { libc::poll(streams.as_mut_ptr(), 3, 0) };
+    for _ in streams.iter().filter(|stream| stream.revents & libc::POLLNVAL != 0) {
+        // SAFETY: a string that lives forever. The lowest free number is that of the first closed stream.
+        unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
+    }
+    // SAFETY: no handler.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}
+
 /// Handles SIGPIPE by doing nothing. Rust ignores SIGPIPE, and an ignored signal stays ignored across an exec; a
 /// handled one does not. So no child has to reset it, and for us nothing changes: writes fail with EPIPE.
 pub fn handle_broken_pipes() {

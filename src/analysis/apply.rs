@@ -4,7 +4,7 @@ use super::address_space::Content as MappedContent;
 use super::descriptors::UNKNOWN;
 use super::process::Process;
 use super::structures;
-use firstbyte_measure::arch::{Abi, Argument, CallFacts, Use};
+use firstbyte_measure::arch::{Abi, Argument, CallFacts, Syscall, Use, call_names};
 use firstbyte_measure::tracer::event::{Call, Content};
 use std::sync::Arc;
 
@@ -23,17 +23,31 @@ const FIOCLEX: u64 = 0x5451;
 /// `close_range(2)`.
 const CLOSE_RANGE_CLOEXEC: u64 = 4;
 
+/// The name of a system call, and what is known of it.
+#[derive(Clone)]
+pub(super) struct KnownCall {
+    pub(super) name: Arc<str>,
+    pub(super) facts: Option<&'static CallFacts>,
+}
+
+impl KnownCall {
+    pub(super) fn of(call: Syscall) -> KnownCall {
+        let name: Arc<str> = call_names::name(call).into();
+        KnownCall { facts: CallFacts::of(&name), name }
+    }
+}
+
 /// The file of a call: its path argument, or the file behind its descriptor.
-pub(super) fn file_of(process: &Process, name: &str, call: &Call) -> Option<Arc<str>> {
-    if matches!(name, "mprotect" | "pkey_mprotect") {
+pub(super) fn file_of(process: &Process, known: &KnownCall, call: &Call) -> Option<Arc<str>> {
+    let KnownCall { name, facts } = known;
+    if matches!(&**name, "mprotect" | "pkey_mprotect") {
         return mapped_file(process, call.arguments[0]);
     }
-    let facts = CallFacts::of(name);
-    let register = |kind| Some(call.arguments[usize::from(facts?.position(kind)?)]);
+    let register = |kind| Some(call.arguments[usize::from((*facts)?.position(kind)?)]);
 
     if let Some(path) = call.paths.first().map(Content::text) {
         return match register(Argument::Directory) {
-            _ if name == "memfd_create" => None, // its name is not a path
+            _ if &**name == "memfd_create" => None, // its name is not a path
             Some(folder) if facts.is_some_and(starts_at_directory) => {
                 Some(process.descriptors.resolve(int(folder), &path))
             }
@@ -63,22 +77,24 @@ fn starts_at_directory(call: &CallFacts) -> bool {
 }
 
 /// Opens, closes, maps and unmaps what the call did.
-pub(super) fn apply(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>) {
+pub(super) fn apply(process: &mut Process, known: &KnownCall, call: &Call, file: Option<&Arc<str>>) {
+    let name = &*known.name;
     if name == "connect" {
         let socket = structures::peer(call).into_iter();
         socket.for_each(|peer| process.descriptors.rename(int(call.arguments[0]), peer.into()));
     }
     let Some(result) = call.value() else { return };
-    descriptors(process, name, call, file, result);
+    descriptors(process, known, call, file, result);
     memory(process, name, call, file, result);
 }
 
-fn descriptors(process: &mut Process, name: &str, call: &Call, file: Option<&Arc<str>>, result: u64) {
+fn descriptors(process: &mut Process, known: &KnownCall, call: &Call, file: Option<&Arc<str>>, result: u64) {
+    let name = &*known.name;
     let [a, b, c, ..] = call.arguments;
     let all = &mut process.descriptors;
     let named = |fallback: &str| file.cloned().unwrap_or_else(|| fallback.into());
 
-    if let Some(facts) = CallFacts::of(name).filter(|facts| facts.opens()) {
+    if let Some(facts) = known.facts.filter(|facts| facts.opens()) {
         let flags = facts.position(Argument::OpenFlags).map_or(0, |at| call.arguments[usize::from(at)]);
         return all.open(int(result), named(UNKNOWN), flags & CLOEXEC != 0);
     }

@@ -2,9 +2,9 @@
 
 use super::model::Account;
 use super::step::{Reason, Region, Step, What};
-use super::taken::taken;
 use firstbyte_measure::launch::exit_status::named;
 use firstbyte_measure::units::Nanos;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The kinds of work and waiting into which a total is divided.
@@ -92,26 +92,26 @@ pub fn kind(what: &What) -> WorkKind {
 }
 
 /// The name of a step's share: see [`Share::name`].
-pub(super) fn name(what: &What) -> String {
+pub(super) fn name(what: &What) -> Cow<'_, str> {
     match what {
-        What::Exec { stage, .. } => stage.to_string(),
-        What::Call { name, .. } => name.to_string(),
+        What::Exec { stage, .. } => stage.to_string().into(),
+        What::Call { name, .. } => Cow::Borrowed(name),
         What::Fault(fault) => {
             let region = match &fault.region {
-                Region::File(path) => short(path).to_owned(),
-                Region::Bss(path) => format!("{}, zeroed data", short(path)),
-                Region::Anonymous => "anonymous memory".to_owned(),
-                Region::Heap => "heap".to_owned(),
-                Region::Stack => "stack".to_owned(),
-                Region::Vdso => "vdso".to_owned(),
-                Region::Unknown => "an image being built".to_owned(),
+                Region::File(path) => short(path).into(),
+                Region::Bss(path) => format!("{}, zeroed data", short(path)).into(),
+                Region::Anonymous => "anonymous memory".into(),
+                Region::Heap => "heap".into(),
+                Region::Stack => "stack".into(),
+                Region::Vdso => "vdso".into(),
+                Region::Unknown => "an image being built".into(),
             };
-            if fault.major { format!("{region}, from disk") } else { region }
+            if fault.major { format!("{region}, from disk").into() } else { region }
         }
-        What::Death { signal } => format!("by {}", named(*signal)),
-        What::Off(reason @ (Reason::Preempted | Reason::Stopped)) => reason.name().to_owned(),
-        What::Off(reason) => format!("for {}", reason.name()),
-        What::User => WorkKind::User.title().to_owned(),
+        What::Death { signal } => format!("by {}", named(*signal)).into(),
+        What::Off(reason @ (Reason::Preempted | Reason::Stopped)) => reason.name().into(),
+        What::Off(reason) => format!("for {}", reason.name()).into(),
+        What::User => WorkKind::User.title().into(),
     }
 }
 
@@ -124,16 +124,17 @@ pub const OTHERS: &str = "while other programs had the processor";
 
 /// The shares of a run's path. Their times sum to the total.
 pub fn shares_of(account: &Account) -> Vec<Share> {
-    let by_others = taken(account).by_others;
-    let (mut all, mut others) = (BTreeMap::new(), (Nanos(0), 0));
-    for (step, taken) in account.steps.iter().zip(by_others) {
-        others = (others.0 + taken, others.1 + u64::from(taken.0 > 0));
+    let (mut all, taken) = (BTreeMap::new(), account.taken());
+    let mut by_others = taken.by_others.iter().peekable();
+    for (place, step) in account.steps.iter().enumerate() {
+        let taken = by_others.next_if(|(of, _)| *of == place).map_or(Nanos(0), |(_, time)| *time);
         if taken.0 == 0 || taken < step.self_time {
             add(&mut all, step, Nanos(step.self_time.0 - taken.0));
         }
     }
-    if others.1 > 0 {
-        all.insert((WorkKind::Waiting, OTHERS.to_owned()), others);
+    let others = taken.others;
+    if others.times > 0 {
+        all.insert((WorkKind::Waiting, OTHERS.into()), (others.time, others.times as u64));
     }
     sorted(all)
 }
@@ -148,13 +149,19 @@ pub fn shares(steps: &[Step]) -> Vec<Share> {
 }
 
 /// The time and the number of steps of each kind and name.
-type Amounts = BTreeMap<(WorkKind, String), (Nanos, u64)>;
+type Amounts<'s> = BTreeMap<(WorkKind, Cow<'s, str>), (Nanos, u64)>;
 
-fn add(all: &mut Amounts, step: &Step, time: Nanos) {
+fn add<'s>(all: &mut Amounts<'s>, step: &'s Step, time: Nanos) {
     let share = all.entry((kind(&step.what), name(&step.what))).or_default();
     *share = (share.0 + time, share.1 + 1);
 }
 
 fn sorted(all: Amounts) -> Vec<Share> {
-    all.into_iter().map(|((kind, name), (time, count))| Share { kind, name, time, count }).collect()
+    let share = |((kind, name), (time, count)): ((_, Cow<str>), _)| Share {
+        kind,
+        name: name.into_owned(),
+        time,
+        count,
+    };
+    all.into_iter().map(share).collect()
 }

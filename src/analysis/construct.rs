@@ -12,7 +12,7 @@ use firstbyte_measure::arch::CallFacts;
 use firstbyte_measure::timeline::{PerPhase, Phase, Phases, Timeline, TimelineError};
 use firstbyte_measure::tracer::{EventKind, Recording};
 use firstbyte_measure::units::Nanos;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 impl Account {
     /// Explains a recording.
@@ -44,6 +44,7 @@ impl Account {
             searches,
             counts,
             lost: recording.lost,
+            taken: OnceLock::new(),
         })
     }
 
@@ -64,6 +65,7 @@ impl Account {
             .collect();
         self.path = self.path.into_iter().flat_map(clipped).collect();
         self.steps = steps(&self.threads, &self.path);
+        self.taken = OnceLock::new();
         let kept: Vec<Vec<Step>> = lives.iter().map(|life| steps(&self.threads, life)).collect();
         for (thread, steps) in self.threads.iter_mut().zip(kept) {
             thread.steps = steps;
@@ -94,6 +96,7 @@ impl Account {
     pub fn along_main_thread(mut self) -> Account {
         self.path = thread_alone(self.main());
         self.steps = steps(&self.threads, &self.path);
+        self.taken = OnceLock::new();
         self
     }
 }
@@ -101,7 +104,7 @@ impl Account {
 /// The end of the tracee: of its first thread, or of the one that was left when that had ended.
 fn last_of(threads: &[ThreadAccount], total: Nanos) -> Moment {
     let main = &threads[0];
-    let is_gone = main.steps.last().is_some_and(|step| step.what == What::Off(Reason::Gone));
+    let is_gone = main.steps.last().is_some_and(|step| *step.what == What::Off(Reason::Gone));
     let others = threads.iter().filter(|thread| thread.pid == main.pid && thread.tid != main.pid);
     let last = others.max_by_key(|thread| thread.start + thread.lifetime).filter(|_| is_gone).unwrap_or(main);
     Moment { pid: last.pid, tid: last.tid, at: total }
@@ -151,7 +154,7 @@ fn counts(
 fn count_steps(counts: &mut Counts, threads: &[ThreadAccount]) {
     counts.syscalls = counts.execs;
     for step in threads.iter().flat_map(|thread| &thread.steps) {
-        match &step.what {
+        match &*step.what {
             What::Call { failed, .. } => {
                 counts.syscalls += 1;
                 if step.what.opens() {
@@ -193,7 +196,7 @@ fn phases_within(phases: Phases, parts: &[[Nanos; 2]]) -> Phases {
 
 /// What the calls of some steps read, by file.
 fn bytes_read(threads: &[ThreadAccount]) -> Vec<(Arc<str>, u64)> {
-    let read = threads.iter().flat_map(|thread| &thread.steps).filter_map(|step| match &step.what {
+    let read = threads.iter().flat_map(|thread| &thread.steps).filter_map(|step| match &*step.what {
         What::Call { file: Some(file), text, failed: false, .. }
             if step.what.call_facts().is_some_and(CallFacts::reads) =>
         {

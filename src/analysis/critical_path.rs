@@ -17,6 +17,7 @@ use super::wakers::{Sleep, ends};
 use firstbyte_measure::units::Nanos;
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A moment of a thread, from which the path is walked back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +102,7 @@ pub(super) fn piece_steps(times: &StepTimes, piece: &PathPiece) -> Vec<Step> {
     }
     all.extend(within.into_iter().zip(self_time).map(|(step, self_time)| {
         let (start, end) = (step.start.max(from), (step.start + step.elapsed).min(to));
-        Step { start, elapsed: end - start, self_time, what: step.what.clone() }
+        Step { start, elapsed: end - start, self_time, what: Arc::clone(&step.what) }
     }));
     all.sort_by_key(|step| (step.start, std::cmp::Reverse(step.elapsed)));
     all
@@ -115,7 +116,7 @@ fn exit_work(from: Nanos, to: Nanos) -> Step {
         failed: false,
         code: None,
     };
-    Step { start: from, elapsed: to - from, self_time: to - from, what }
+    Step { start: from, elapsed: to - from, self_time: to - from, what: what.into() }
 }
 
 fn depth(what: &What) -> u8 {
@@ -250,7 +251,7 @@ impl Walker<'_> {
         let waker = self.thread(pid, tid, wake.woken)?;
         // ptrace does not see when a thread is off the processor, only the call in which it is
         let reason =
-            self.times.begun_at(index, wake.from).iter().rev().find_map(|step| match &step.what {
+            self.times.begun_at(index, wake.from).iter().rev().find_map(|step| match &*step.what {
                 What::Off(reason) => Some(*reason),
                 What::Call { name, .. } => Some(Reason::of_call(name)),
                 _ => None,
@@ -265,7 +266,7 @@ impl Walker<'_> {
 
     /// What a thread does at an instant; `None`: it has ended, and the kernel works on its end.
     fn doing(&self, index: usize, at: Nanos) -> Option<&What> {
-        self.times.at(index, at).map(|step| &step.what).find(|what| !matches!(what, What::Off(_)))
+        self.times.at(index, at).map(|step| &*step.what).find(|what| !matches!(what, What::Off(_)))
     }
 }
 
@@ -280,7 +281,7 @@ mod tests {
     }
 
     fn step(start: u64, end: u64, what: What) -> Step {
-        Step { start: Nanos(start), elapsed: Nanos(end - start), self_time: Nanos(0), what }
+        Step { start: Nanos(start), elapsed: Nanos(end - start), self_time: Nanos(0), what: what.into() }
     }
 
     fn thread(id: u32, start: u64, end: u64, creator: Option<u32>, steps: Vec<Step>) -> ThreadAccount {
@@ -349,7 +350,7 @@ mod tests {
         let steps = steps(&threads, &path);
         assert_eq!(steps.iter().map(|step| step.self_time).sum::<Nanos>(), Nanos(100));
         assert!(!steps.iter().any(
-            |step| step.self_time > Nanos(0) && matches!(step.what, What::Off(Reason::For(Wait::Child)))
+            |step| step.self_time > Nanos(0) && matches!(*step.what, What::Off(Reason::For(Wait::Child)))
         ));
         let ending = steps.iter().find(|step| step.start == Nanos(78)).unwrap();
         assert_eq!((ending.self_time, ending.what.key().starts_with("call exit")), (Nanos(2), true));
@@ -431,10 +432,10 @@ mod tests {
     fn a_call_that_ends_no_such_wait_is_not_on_the_path() {
         let reader = |call_of_other: &str| {
             let mut threads = parent_and_child();
-            threads[0].steps[1].what = call("read");
-            threads[0].steps[2].what = What::Off(Reason::For(Wait::Read));
+            threads[0].steps[1].what = call("read").into();
+            threads[0].steps[2].what = What::Off(Reason::For(Wait::Read)).into();
             threads[0].wakes = vec![wake(22, 74, 2)];
-            threads[1].steps[1].what = call(call_of_other);
+            threads[1].steps[1].what = call(call_of_other).into();
             shown(&critical_path(&threads, &[moment(1, 100)])).len()
         };
         assert_eq!((reader("write"), reader("mmap")), (3, 1), "an interrupt finds a thread in any call");

@@ -206,14 +206,14 @@ fn functions(code: &UserCode, names: &Counterparts, all_runs: f64) -> BTreeMap<S
 
 /// User code, waits and page faults are left to the shares. As steps they are too different from run to run.
 fn is_compared(step: &CommonStep) -> bool {
-    !matches!(step.step.what, What::User | What::Off(_) | What::Fault(_))
+    !matches!(*step.step.what, What::User | What::Off(_) | What::Fault(_))
 }
 
 fn steps(first: NamedSide, second: NamedSide) -> Vec<Change> {
     let compared = |(summary, names): NamedSide| -> Vec<CommonStep> {
-        let compared = summary.steps.iter().filter(|step| is_compared(step));
-        let named = |step: &CommonStep| Step { what: names.of_step(&step.step.what), ..step.step.clone() };
-        compared.map(|step| CommonStep { step: named(step), ..step.clone() }).collect()
+        let compared = summary.steps().into_iter().filter(is_compared);
+        let named = |step: Step| Step { what: names.of_step(&step.what).into(), ..step };
+        compared.map(|common| CommonStep { step: named(common.step), ..common }).collect()
     };
     let (a, b) = (compared(first), compared(second));
     let keys = |steps: &[CommonStep]| -> Vec<String> { steps.iter().map(|s| s.step.what.key()).collect() };

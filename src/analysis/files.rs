@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) fn of_threads(threads: &[ThreadAccount], bytes_read: &[(Arc<str>, u64)]) -> Vec<FileAccount> {
     let mut files: BTreeMap<Arc<str>, FileAccount> = BTreeMap::new();
     for step in threads.iter().flat_map(|thread| &thread.steps).filter(|step| !step.what.is_mark()) {
-        let path = match &step.what {
+        let path = match &*step.what {
             What::Call { file: Some(path), .. } => path,
             What::Fault(fault) => match fault.region.file() {
                 Some(path) => path,
@@ -20,7 +20,7 @@ pub(super) fn of_threads(threads: &[ThreadAccount], bytes_read: &[(Arc<str>, u64
         };
         let file = files.entry(Arc::clone(path)).or_default();
         file.time = Nanos(file.time.0.saturating_add(step.self_time.0));
-        match &step.what {
+        match &*step.what {
             What::Call { failed: true, .. } if step.what.opens() => file.failed += 1,
             What::Call { .. } if step.what.opens() => file.opened += 1,
             What::Fault(fault) => {

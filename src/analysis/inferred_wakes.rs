@@ -11,6 +11,7 @@ use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{Event, EventKind};
 use firstbyte_measure::units::Nanos;
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 /// The ends of waits, by the thread that waited and by when its call returned.
 pub(super) type InferredWakes = HashMap<(u32, Nanos), Wake>;
@@ -189,17 +190,17 @@ pub(super) fn name_waits_for_children(thread: &mut ThreadAccount, processes: &[P
     for n in 0..thread.steps.len() {
         let step = &thread.steps[n];
         let until = step.start + step.elapsed;
-        if matches!(step.what, What::Call { .. }) {
+        if matches!(*step.what, What::Call { .. }) {
             call = Some(n);
         }
-        if step.what != What::Off(Reason::For(Wait::Signal)) {
+        if *step.what != What::Off(Reason::For(Wait::Signal)) {
             continue;
         }
         let is_end = |wake: &&Wake| step.start <= wake.woken && wake.woken <= until;
         let Some(child) = thread.wakes.iter().filter(is_end).find_map(ended) else { continue };
 
-        thread.steps[n].what = What::Off(Reason::For(Wait::Child));
-        if let Some(What::Call { text, .. }) = call.map(|call| &mut thread.steps[call].what) {
+        thread.steps[n].what = What::Off(Reason::For(Wait::Child)).into();
+        if let Some(What::Call { text, .. }) = call.map(|call| Arc::make_mut(&mut thread.steps[call].what)) {
             text.push_str(&ended_child(child));
         }
     }

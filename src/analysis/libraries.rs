@@ -88,7 +88,7 @@ fn running(account: &Account, binaries: &FileBinaries) -> Option<BTreeSet<Arc<st
 /// loader and the initialisation of libraries.
 fn starts(process: &ProcessAccount, threads: &[&ThreadAccount]) -> Vec<[Nanos; 2]> {
     let own_code = |step: &&Step| {
-        let code = match &step.what {
+        let code = match &*step.what {
             What::Call { code, .. } => code.as_ref(),
             What::Fault(fault) => fault.code.as_ref(),
             _ => None,
@@ -104,7 +104,7 @@ fn starts(process: &ProcessAccount, threads: &[&ThreadAccount]) -> Vec<[Nanos; 2
 
 /// The file and the page, if a file's own code took a page fault in it.
 fn touched_by_itself(step: &Step) -> Option<(&Arc<str>, u64)> {
-    match &step.what {
+    match &*step.what {
         What::Fault(PageFault { region: Region::File(path), page, code: Some(by), .. }) => {
             (by.module.path == *path).then_some((path, *page))
         }

@@ -6,7 +6,7 @@ use firstbyte_measure::arch::CallFacts;
 use firstbyte_measure::timeline::Phases;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One run, explained.
 #[derive(Clone, Debug)]
@@ -34,6 +34,32 @@ pub struct Account {
     pub counts: Counts,
     /// Events that the tracer lost.
     pub lost: u64,
+    /// Computed when it is first asked for, from the path and its steps.
+    pub(super) taken: OnceLock<AllTaken>,
+}
+
+/// The times of the path in which a thread could have run, but another one had the processor.
+#[derive(Clone, Debug, Default)]
+pub struct AllTaken {
+    pub ours: Taken,
+    pub others: Taken,
+    /// Some of the program's threads that had the processor belong to another process than the one that waited for it.
+    pub other_processes: bool,
+    /// What other programs took: the places of the steps, in order, and the time of each.
+    pub by_others: Vec<(usize, Nanos)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taken {
+    pub time: Nanos,
+    pub times: usize,
+}
+
+impl Taken {
+    pub(super) fn add(&mut self, time: Nanos) {
+        self.time = self.time + time;
+        self.times += usize::from(time.0 > 0);
+    }
 }
 
 impl Account {
@@ -60,7 +86,7 @@ impl Account {
 
     /// The process of each such call, and the call.
     fn writers<'a>(&'a self, name: &str) -> impl Iterator<Item = (u32, &'a str)> {
-        let written = move |step: &'a Step, process: u32| match &step.what {
+        let written = move |step: &'a Step, process: u32| match &*step.what {
             What::Call { file: Some(file), failed: false, text, .. } if &**file == name => {
                 step.what.call_facts().is_some_and(CallFacts::writes).then_some((process, &**text))
             }

@@ -1,5 +1,6 @@
 //! The parts of a run that have a name, over all traced runs: between two texts that a program prints, and between its marks.
 
+use super::correction::Correction;
 use super::model::Account;
 use super::runs::ObservedRuns;
 use crate::bench::named_spans::over_runs;
@@ -8,16 +9,19 @@ use firstbyte_measure::timeline::marks::{MOST_NAMES, MarkSums, Marks, OTHERS, Sp
 use firstbyte_measure::tracer::Recording;
 use std::collections::BTreeSet;
 
-/// The region that was asked for, or why no run has it; `None`: none was asked for. `corrected`: a recording without the time
-/// that observing it took.
+/// The region that was asked for, or why no run has it; `None`: none was asked for. `correction` takes off the time that
+/// observing it took.
 pub(super) fn region(
-    observed: &ObservedRuns,
-    corrected: impl Fn(usize, &Recording) -> Recording,
+    observed: &mut ObservedRuns,
+    correction: Option<&Correction>,
 ) -> Option<Result<NamedSpan, String>> {
     let region = observed.region.as_ref()?;
-    let time =
-        |(run, recording): (usize, &Recording)| region.of(&corrected(run, recording)).map(|time| time.0);
-    let times: Result<Vec<u64>, _> = observed.recordings.iter().enumerate().map(time).collect();
+    let time = |recording: &Recording| region.of(recording).map(|time| time.0);
+    let corrected = |(run, recording): (usize, &mut Recording)| match correction {
+        Some(correction) => correction.applied(run, recording, time),
+        None => time(recording),
+    };
+    let times: Result<Vec<u64>, _> = observed.recordings.iter_mut().enumerate().map(corrected).collect();
     let span = times.map_err(|error| error.to_string());
     Some(span.and_then(|times| NamedSpan::region(region, times).ok_or_else(|| "no run was made".to_owned())))
 }

@@ -31,6 +31,7 @@ pub struct TraceNotes {
 /// A finding in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FindingText {
+    pub finding: Finding,
     /// `1.`, or a dash for a part of the finding before it.
     pub mark: String,
     /// A paragraph.
@@ -132,12 +133,12 @@ pub fn findings_of(summary: &Summary) -> Option<Nanos> {
 pub fn sentences(analysis: &TraceAnalysis) -> Vec<FindingText> {
     let total = analysis.summary.explained_total();
     let mut number = 0;
-    let in_words = |finding: &Finding| {
+    let in_words = |finding: Finding| {
         number += usize::from(finding.within.is_none());
         let mark = if finding.within.is_some() { "   -".to_owned() } else { format!("{number}.") };
-        FindingText { mark, text: finding.sentence(total), tune: None }
+        FindingText { mark, text: finding.sentence(total), tune: None, finding }
     };
-    analysis.findings().iter().map(in_words).collect()
+    analysis.findings().into_iter().map(in_words).collect()
 }
 
 /// What a reader of a difference must know of one side.

@@ -3,6 +3,7 @@
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter;
 
 /// A piece of time that a step covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +29,17 @@ pub struct TimePiece {
 
 /// Cuts the time from `from` to `to` into pieces, in order, without gaps or overlaps. The deepest of the intervals that cover
 /// an instant owns it; among equally deep ones, the one that began last. The lengths of the pieces always sum to `to - from`.
-pub fn partition(from: Nanos, to: Nanos, intervals: &[TimeInterval]) -> Vec<TimePiece> {
+pub fn partition(from: Nanos, to: Nanos, intervals: &[TimeInterval]) -> impl Iterator<Item = TimePiece> {
     let mut order: Vec<usize> =
         (0..intervals.len()).filter(|i| intervals[*i].to > from && intervals[*i].from < to).collect();
     order.sort_by_key(|i| intervals[*i].from);
     let mut coming = order.into_iter().peekable();
     let mut active: BinaryHeap<(u8, Nanos, Reverse<Nanos>, usize)> = BinaryHeap::new();
-    let (mut now, mut pieces) = (from, Vec::new());
-
-    while now < to {
+    let mut now = from;
+    let single = move || {
+        if now >= to {
+            return None;
+        }
         while let Some(next) = coming.next_if(|i| intervals[*i].from <= now) {
             let interval = intervals[next];
             active.push((interval.depth, interval.from, Reverse(interval.to), next));
@@ -47,18 +50,23 @@ pub fn partition(from: Nanos, to: Nanos, intervals: &[TimeInterval]) -> Vec<Time
         let begins = coming.peek().map_or(to, |i| intervals[*i].from);
         let ends = active.peek().map_or(to, |(.., end, _)| end.0);
         let until = begins.min(ends).min(to);
-        push(&mut pieces, TimePiece { from: now, to: until, owner: active.peek().map(|(.., i)| *i) });
+        let piece = TimePiece { from: now, to: until, owner: active.peek().map(|(.., i)| *i) };
         now = until;
-    }
-    pieces
+        Some(piece)
+    };
+    joined(iter::from_fn(single))
 }
 
-/// Adds a piece, or extends the last one if both have the same owner.
-fn push(pieces: &mut Vec<TimePiece>, piece: TimePiece) {
-    match pieces.last_mut() {
-        Some(last) if last.owner == piece.owner => last.to = piece.to,
-        _ => pieces.push(piece),
-    }
+/// The same pieces, those one after another that have the same owner as one.
+fn joined(pieces: impl Iterator<Item = TimePiece>) -> impl Iterator<Item = TimePiece> {
+    let mut pieces = pieces.peekable();
+    iter::from_fn(move || {
+        let mut piece = pieces.next()?;
+        while let Some(more) = pieces.next_if(|more| more.owner == piece.owner) {
+            piece.to = more.to;
+        }
+        Some(piece)
+    })
 }
 
 #[cfg(test)]
@@ -69,15 +77,15 @@ mod tests {
         TimeInterval { from: Nanos(from), to: Nanos(to), depth }
     }
 
-    fn shown(pieces: &[TimePiece]) -> Vec<(u64, u64, Option<usize>)> {
-        pieces.iter().map(|p| (p.from.0, p.to.0, p.owner)).collect()
+    fn shown(pieces: impl Iterator<Item = TimePiece>) -> Vec<(u64, u64, Option<usize>)> {
+        pieces.map(|p| (p.from.0, p.to.0, p.owner)).collect()
     }
 
     #[test]
     fn the_innermost_owns_the_time() {
         let all = [interval(10, 50, 1), interval(20, 30, 2), interval(22, 25, 3), interval(60, 70, 1)];
         assert_eq!(
-            shown(&partition(Nanos(0), Nanos(65), &all)),
+            shown(partition(Nanos(0), Nanos(65), &all)),
             [
                 (0, 10, None),
                 (10, 20, Some(0)),
@@ -94,9 +102,9 @@ mod tests {
     #[test]
     fn an_empty_or_inverted_interval_owns_nothing() {
         let all = [interval(5, 5, 1), interval(8, 3, 2)];
-        assert_eq!(shown(&partition(Nanos(0), Nanos(10), &all)), [(0, 10, None)]);
-        assert!(partition(Nanos(5), Nanos(5), &all).is_empty());
-        assert!(partition(Nanos(5), Nanos(4), &all).is_empty());
+        assert_eq!(shown(partition(Nanos(0), Nanos(10), &all)), [(0, 10, None)]);
+        assert_eq!(partition(Nanos(5), Nanos(5), &all).count(), 0);
+        assert_eq!(partition(Nanos(5), Nanos(4), &all).count(), 0);
     }
 
     /// The pieces are in order, without gaps or overlaps; their sum is exact; each is inside its owner.
@@ -109,7 +117,7 @@ mod tests {
             let all: Vec<TimeInterval> =
                 (0..count).map(|_| interval(random.u64(0..60), random.u64(0..60), random.u8(0..4))).collect();
 
-            let pieces = partition(Nanos(from), Nanos(to), &all);
+            let pieces: Vec<TimePiece> = partition(Nanos(from), Nanos(to), &all).collect();
             let sum: u64 = pieces.iter().map(|p| p.to.0 - p.from.0).sum();
             assert_eq!(sum, to.saturating_sub(from));
 

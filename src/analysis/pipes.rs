@@ -35,8 +35,8 @@ pub(super) struct PipeUses(BTreeMap<PipeId, Pipe>);
 
 impl PipeUses {
     /// Notes that a call reads from a pipe or writes to one.
-    pub(super) fn call(&mut self, event: &Event, call: &Call, name: &str, descriptors: &Descriptors) {
-        let (Some(facts), Some(bytes)) = (CallFacts::of(name), call.value()) else { return };
+    pub(super) fn call(&mut self, event: &Event, call: &Call, facts: &CallFacts, descriptors: &Descriptors) {
+        let Some(bytes) = call.value() else { return };
         let (times, by) = ([call.entered, event.at], [event.pid, event.tid]);
         for used in [Use::Reads, Use::Writes] {
             let Some(at) = facts.position(Argument::Descriptor(used)) else { continue };

@@ -17,8 +17,11 @@ use std::iter;
 /// The processor time of a run in which every system call, page fault and switch was seen, without what that cost; `None` if
 /// it has no account.
 pub fn of_recording(recording: &Recording, costs: Option<EventCosts>) -> Option<ProcessorTime> {
-    let corrected = costs.map(|each| Correction::calibrated(each).applied(0, recording));
-    let account = Account::of(corrected.as_ref().unwrap_or(recording), &NoBinaries);
+    let explained = |recording: &Recording| Account::of(recording, &NoBinaries);
+    let account = match costs {
+        Some(each) => Correction::calibrated(each).applied(0, &mut recording.clone(), explained),
+        None => explained(recording),
+    };
     account.ok().map(|account| of_account(&account))
 }
 
@@ -61,10 +64,10 @@ fn scored(account: &Account) -> HashSet<u32> {
 }
 
 fn user(thread: &ThreadAccount) -> Nanos {
-    thread.steps.iter().filter(|step| step.what == What::User).map(|step| step.self_time).sum()
+    thread.steps.iter().filter(|step| *step.what == What::User).map(|step| step.self_time).sum()
 }
 
 fn on_processor(thread: &ThreadAccount) -> Nanos {
-    let on = thread.steps.iter().filter(|step| !matches!(step.what, What::Off(_)));
+    let on = thread.steps.iter().filter(|step| !matches!(*step.what, What::Off(_)));
     on.map(|step| step.self_time).sum()
 }

@@ -4,7 +4,7 @@ mod exits;
 mod pipe_names;
 
 use super::announced::announcer;
-use super::apply::{apply, file_of};
+use super::apply::{KnownCall, apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
 use super::inferred_wakes::{self, InferredWakes, of_futexes, of_signals};
@@ -13,7 +13,7 @@ use super::pipes::PipeUses;
 use super::process::Process;
 use super::step::{ExecStage, PageFault, Reason, What};
 use super::thread::Thread;
-use firstbyte_measure::arch::{FileCall, Wait, call_names, file_calls};
+use firstbyte_measure::arch::{CallFacts, FileCall, Wait, file_calls};
 use firstbyte_measure::tracer::event::{Call, Fault, Image, OffCpu};
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Recording, Syscall};
 use firstbyte_measure::units::Nanos;
@@ -53,7 +53,9 @@ struct Reader<'b> {
     execs: HashMap<u32, Exec>,
     bytes_read: HashMap<Arc<str>, u64>,
     all_bytes_read: u64,
-    names: HashMap<Syscall, Arc<str>>,
+    known: HashMap<Syscall, KnownCall>,
+    /// A program can make the same call a million times.
+    calls: HashSet<Arc<What>>,
     /// When each process got each signal last.
     signals: HashMap<(u32, i32), Nanos>,
     /// The wait status of each thread that has exited.
@@ -97,7 +99,8 @@ impl Reconstruction {
             execs: HashMap::new(),
             bytes_read: HashMap::new(),
             all_bytes_read: 0,
-            names: HashMap::new(),
+            known: HashMap::new(),
+            calls: HashSet::new(),
             signals: HashMap::new(),
             exits: recording.events.iter().filter_map(exits::status).collect(),
         };
@@ -270,28 +273,27 @@ impl Reader<'_> {
         self.accounts.get_mut(*self.places.get(&pid)?)
     }
 
-    fn name(&mut self, call: Syscall) -> Arc<str> {
-        Arc::clone(self.names.entry(call).or_insert_with(|| call_names::name(call).into()))
-    }
-
     fn call(&mut self, event: &Event, call: &Call) {
-        let name = self.name(call.call);
+        let known = self.known.entry(call.call).or_insert_with(|| KnownCall::of(call.call)).clone();
+        let KnownCall { name, facts } = &known;
         let binaries = self.binaries;
-        let pipe_names = self.pipe_names(event.pid, call);
+        let pipe_names = facts.map_or_else(HashMap::new, |facts| self.pipe_names(event.pid, call, facts));
         let process = self.processes.entry(event.pid).or_default();
-        let file = file_of(process, &name, call);
+        let file = file_of(process, &known, call);
         let code = process.caller(call.ip, &call.stack, binaries);
         // before the call closes its descriptors
         let text = match self.exits.get(&event.tid).filter(|_| call.result.is_none()) {
-            Some(status) if matches!(&*name, "exit" | "exit_group") => call_text::exit_text(&name, *status),
+            Some(status) if matches!(&**name, "exit" | "exit_group") => call_text::exit_text(name, *status),
             _ => {
                 let file =
                     |number| process.descriptors.name(number).or_else(|| pipe_names.get(&number).cloned());
                 call_text::text(call, &file)
             }
         };
-        self.pipes.call(event, call, &name, &process.descriptors);
-        apply(process, &name, call, file.as_ref());
+        if let Some(facts) = facts {
+            self.pipes.call(event, call, facts, &process.descriptors);
+        }
+        apply(process, &known, call, file.as_ref());
         self.ends_changed(event, call.entered);
         if let (Some(FileCall::Read), Some(read @ 1..)) = (file_calls().get(call.call), call.result) {
             self.has_read(file.as_ref(), read.unsigned_abs());
@@ -302,12 +304,22 @@ impl Reader<'_> {
         {
             self.thread(event).wakes.push(wake);
         }
-        if Reason::of_call(&name) == Reason::For(Wait::Child) {
-            self.waited(event, call, &name);
+        if facts.and_then(CallFacts::waits_for) == Some(Wait::Child) {
+            self.waited(event, call, name);
         }
-        let what = What::Call { name, text, file, failed, code };
+        let what = self.shared(What::Call { name: known.name, text, file, failed, code });
         let until = if call.result.is_some() { event.at } else { Nanos(u64::MAX) };
         self.thread(event).kernel(call.entered, until, what);
+    }
+
+    /// The same for all calls that say the same.
+    fn shared(&mut self, call: What) -> Arc<What> {
+        if let Some(known) = self.calls.get(&call) {
+            return Arc::clone(known);
+        }
+        let call = Arc::new(call);
+        self.calls.insert(Arc::clone(&call));
+        call
     }
 
     /// A thread waited for a child. ptrace sees no wake-ups, but this call tells of one.

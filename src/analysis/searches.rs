@@ -165,7 +165,7 @@ impl Open {
 }
 
 fn lookup(step: &Step) -> Option<Lookup<'_>> {
-    match &step.what {
+    match &*step.what {
         _ if step.what.is_mark() => None,
         // ld.so reads its cache between two groups of folders: that is not one of the places where it looks
         What::Call { file: Some(path), .. } if &**path == "/etc/ld.so.cache" => None,
@@ -226,7 +226,7 @@ mod tests {
         let code = Some(Code { module: CodeOrigin::without_file(Role::Loader), function: None });
         let what =
             What::Call { name: call.into(), text: String::new(), file: Some(path.into()), failed, code };
-        Step { start: Nanos(0), elapsed: Nanos(10), self_time: Nanos(10), what }
+        Step { start: Nanos(0), elapsed: Nanos(10), self_time: Nanos(10), what: what.into() }
     }
 
     fn told(steps: &[(&str, &str, bool)]) -> Vec<String> {
@@ -285,7 +285,7 @@ mod tests {
     fn execs_go_through_path() {
         let exec = What::Exec { stage: ExecStage::Open, path: "/bin/tool".into() };
         let mut steps = vec![step("execve", "/sbin/tool", true), step("execve", "/usr/bin/tool", true)];
-        steps.push(Step { what: exec, ..steps[0].clone() });
+        steps.push(Step { what: exec.into(), ..steps[0].clone() });
         let searches = of_steps(&steps);
         assert_eq!((&*searches[0].by, searches[0].found.as_deref()), ("PATH", Some("/bin")));
         assert_eq!((searches.len(), searches[0].folders.len(), searches[0].time), (1, 2, Nanos(20)));

@@ -17,10 +17,11 @@ pub struct Step {
     /// The time without the faults and waits inside, which are separate steps. The own times of all steps of a thread sum to its
     /// lifetime exactly.
     pub self_time: Nanos,
-    pub what: What,
+    /// A thread, the path and the summary share it.
+    pub what: Arc<What>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum What {
     /// The work of the kernel for an exec.
     Exec {
@@ -71,7 +72,7 @@ impl fmt::Display for ExecStage {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PageFault {
     /// The memory that was touched.
     pub region: Region,
@@ -170,7 +171,7 @@ impl Reason {
 }
 
 /// A place in user code.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Code {
     pub module: CodeOrigin,
     /// The function, if the file has a symbol for it.

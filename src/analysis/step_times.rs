@@ -57,7 +57,7 @@ mod tests {
     fn thread(steps: &[(u64, u64)]) -> ThreadAccount {
         let step = |(from, to): &(u64, u64)| {
             let (start, elapsed) = (Nanos(*from), Nanos(to - from));
-            Step { start, elapsed, self_time: Nanos(0), what: What::User }
+            Step { start, elapsed, self_time: Nanos(0), what: What::User.into() }
         };
         ThreadAccount {
             pid: 1,

@@ -7,7 +7,6 @@ use super::loads::{Load, ShellCommand};
 use super::model::Account;
 use super::runs::RunTimes;
 use super::step::Step;
-use super::taken::taken;
 use super::user_code::UserCode;
 use crate::document::named_span::NamedSpan;
 use crate::stats::median_count;
@@ -104,8 +103,6 @@ pub struct Summary {
     pub kinds: [(Spread, f64); WorkKind::ALL.len()],
     /// Where the time of the path went, sorted by kind and then by time.
     pub shares: Vec<CommonShare>,
-    /// The steps of the path.
-    pub steps: Vec<CommonStep>,
     /// The median of each count over all runs; of two in the middle, the smaller.
     pub counts: Counts,
     /// The tracer stopped the program at every system call.
@@ -156,7 +153,6 @@ impl Summary {
             first_byte: over(&|a| a.phases.first_byte().map(|n| n.0)),
             kinds: WorkKind::ALL.map(|kind| of_kind(&accounts, kind)),
             shares: common_shares(&accounts),
-            steps: common_steps(&accounts, middle),
             counts: Counts::combined(&counts, median_count)?,
             lost: accounts.iter().map(|a| a.lost).sum(),
             stopped: false,
@@ -175,10 +171,33 @@ impl Summary {
         })
     }
 
+    /// The steps of the path of the run that is shown, over all runs.
+    pub fn steps(&self) -> Vec<CommonStep> {
+        let keys =
+            |account: &Account| -> Vec<String> { account.steps.iter().map(|step| step.what.key()).collect() };
+        let steps = &self.median_run.steps;
+        let mut times: Vec<Vec<f64>> = steps.iter().map(|step| vec![step.self_time.as_f64()]).collect();
+        let wanted = if self.others.is_empty() { Vec::new() } else { keys(&self.median_run) };
+        for (account, _) in &self.others {
+            for pair in align(&wanted, &keys(account)) {
+                if let Pair::Both(ours, theirs) = pair {
+                    times[ours].push(account.steps[theirs].self_time.as_f64());
+                }
+            }
+        }
+
+        let common = |(step, times): (&Step, Vec<f64>)| CommonStep {
+            step: step.clone(),
+            self_time: Spread::of(&times),
+            runs: times.len(),
+        };
+        steps.iter().zip(times).map(common).collect()
+    }
+
     /// The total of which findings are parts: that of the run that is shown, without the time in which other programs had the
     /// processor.
     pub fn explained_total(&self) -> Nanos {
-        Nanos(self.median_run.total.0.saturating_sub(taken(&self.median_run).others.time.0))
+        Nanos(self.median_run.total.0.saturating_sub(self.median_run.taken().others.time.0))
     }
 
     /// The part of the recorded time that the observation took; 0 if that is not known.
@@ -237,30 +256,4 @@ fn common_shares(accounts: &[Account]) -> Vec<CommonShare> {
 
     common.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.time.middle.total_cmp(&a.time.middle)));
     common
-}
-
-fn common_steps(accounts: &[Account], shown: usize) -> Vec<CommonStep> {
-    let keys =
-        |account: &Account| -> Vec<String> { account.steps.iter().map(|step| step.what.key()).collect() };
-
-    let steps = &accounts[shown].steps;
-    let mut times: Vec<Vec<f64>> = steps.iter().map(|step| vec![step.self_time.as_f64()]).collect();
-    let wanted = keys(&accounts[shown]);
-    let others = accounts.iter().enumerate().filter(|(run, _)| *run != shown);
-    for (_, account) in others {
-        for pair in align(&wanted, &keys(account)) {
-            if let Pair::Both(ours, theirs) = pair {
-                times[ours].push(account.steps[theirs].self_time.as_f64());
-            }
-        }
-    }
-
-    let common = steps.iter().zip(times);
-    common
-        .map(|(step, times)| CommonStep {
-            step: step.clone(),
-            self_time: Spread::of(&times),
-            runs: times.len(),
-        })
-        .collect()
 }

@@ -1,6 +1,7 @@
 //! Who had the processor while the program could have run.
 
-use super::{Account, PathPiece, Reason, Step, What};
+use super::model::{Account, AllTaken, PathPiece};
+use super::step::{Reason, Step, What};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -9,41 +10,24 @@ const SOON: Nanos = Nanos(500_000);
 
 /// Whether others had the processor in this step, although the thread could have run.
 pub fn is_taken(step: &Step) -> bool {
-    match step.what {
+    match *step.what {
         What::Off(Reason::Preempted) => true,
         What::Off(Reason::Runnable | Reason::Created) => step.self_time >= SOON,
         _ => false,
     }
 }
 
-/// The times of the path in which a thread could have run, but another one had the processor.
-#[derive(Default)]
-pub struct AllTaken {
-    pub ours: Taken,
-    pub others: Taken,
-    /// Some of the program's threads that had the processor belong to another process than the one that waited for it.
-    pub other_processes: bool,
-    /// What other programs took of each step, in the order of the steps.
-    pub by_others: Vec<Nanos>,
-}
-
-#[derive(Default)]
-pub struct Taken {
-    pub time: Nanos,
-    pub times: usize,
-}
-
-impl Taken {
-    fn add(&mut self, time: u64) {
-        self.time = self.time + Nanos(time);
-        self.times += usize::from(time > 0);
+impl Account {
+    /// What others took of the path's time.
+    pub fn taken(&self) -> &AllTaken {
+        self.taken.get_or_init(|| taken(self))
     }
 }
 
-pub fn taken(account: &Account) -> AllTaken {
+fn taken(account: &Account) -> AllTaken {
     let turns = Turns::of(account);
-    let mut all = AllTaken { by_others: vec![Nanos(0); account.steps.len()], ..AllTaken::default() };
-    for (n, step) in account.steps.iter().enumerate().filter(|(_, step)| is_taken(step)) {
+    let mut all = AllTaken::default();
+    for (place, step) in account.steps.iter().enumerate().filter(|(_, step)| is_taken(step)) {
         let mut ours = 0;
         if let Some((piece, whole)) = whole(account, step) {
             let [until, from] = turns.beside(whole);
@@ -54,9 +38,10 @@ pub fn taken(account: &Account) -> AllTaken {
             all.other_processes |= ours > 0 && turns.is_of_another_process(whole, piece.pid);
         }
 
-        all.by_others[n] = Nanos(step.self_time.0 - ours);
-        all.ours.add(ours);
-        all.others.add(all.by_others[n].0);
+        let by_others = Nanos(step.self_time.0 - ours);
+        all.ours.add(Nanos(ours));
+        all.others.add(by_others);
+        all.by_others.extend((by_others.0 > 0).then_some((place, by_others)));
     }
     all
 }
@@ -82,7 +67,7 @@ impl Turns {
         let mut turns = Turns::default();
         for thread in &account.threads {
             let (pid, mut begin) = (thread.pid, thread.start);
-            for wait in thread.steps.iter().filter(|step| matches!(step.what, What::Off(_))) {
+            for wait in thread.steps.iter().filter(|step| matches!(*step.what, What::Off(_))) {
                 let turn = Turn { pid, begin, end: wait.start };
                 if turn.end > turn.begin {
                     turns.begin.insert(turn.begin, turn);
@@ -108,7 +93,7 @@ impl Turns {
     }
 
     fn after(&self, wait: &Step) -> impl Iterator<Item = &Turn> {
-        let first = self.begin.get(&wait.start).filter(|_| wait.what == What::Off(Reason::Preempted));
+        let first = self.begin.get(&wait.start).filter(|_| *wait.what == What::Off(Reason::Preempted));
         let end = wait.start + wait.elapsed;
         std::iter::successors(first, move |turn| self.begin.get(&turn.end).filter(|_| turn.end < end))
     }

@@ -72,7 +72,7 @@ fn a_run_ends_with_the_thread_that_listens_even_if_its_call_had_not_returned() {
 
     let account = account(Backend::Bpf, events);
     assert_eq!(pieces(&account), [(ROOT, 0, 200), (200, 200, 500)]);
-    let last = account.steps.last().map(|step| (step.self_time.0, &step.what));
+    let last = account.steps.last().map(|step| (step.self_time.0, &*step.what));
     assert!(matches!(last, Some((190, What::Off(_)))), "{last:?}");
 }
 
@@ -109,7 +109,7 @@ fn read_after_exec(between: &[Event]) -> Option<String> {
     let ended = exit(1_400, [ROOT, ROOT], true);
     let before = [exec(ROOT, ZERO, 1_100), vec![opened], between.to_vec()].concat();
     let account = account(Backend::Bpf, [before, exec(ROOT, 1_200, 1_300), vec![read, ended]].concat());
-    account.steps.iter().rev().find_map(|step| match &step.what {
+    account.steps.iter().rev().find_map(|step| match &*step.what {
         What::Call { name, file, .. } if &**name == "read" => file.as_deref().map(str::to_owned),
         _ => None,
     })
@@ -203,7 +203,7 @@ fn the_run_whose_total_is_the_median_is_shown() {
     };
     let summary = Summary::of([1_900, 1_200, 1_500, 1_800, 1_300, 1_400, 1_700].map(ended).into()).unwrap();
     assert_eq!((summary.median_index, summary.median_run.total), (2, Nanos(500)));
-    assert_eq!(summary.steps.iter().map(|step| step.step.self_time.0).sum::<u64>(), 500);
+    assert_eq!(summary.steps().iter().map(|step| step.step.self_time.0).sum::<u64>(), 500);
     let others: Vec<u64> = summary.others.iter().map(|(account, _)| account.total.0).collect();
     assert_eq!(others.iter().sum::<u64>(), 900 + 200 + 800 + 300 + 400 + 700);
     assert!(Summary::of(Vec::new()).is_none());
@@ -226,7 +226,7 @@ fn a_pipe_is_named_after_the_program_of_ancestors_whose_pids_are_used_again() {
         exit(1_400, [ROOT, ROOT], true),
     ];
     let account = account(Backend::Bpf, [exec(ROOT, ZERO, 1_100), between].concat());
-    let written = account.steps.iter().find_map(|step| match &step.what {
+    let written = account.steps.iter().find_map(|step| match &*step.what {
         What::Call { name, text, .. } if &**name == "write" => Some(text.as_str()),
         _ => None,
     });

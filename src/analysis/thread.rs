@@ -4,6 +4,7 @@ use super::model::{Creation, Wake};
 use super::partition::{TimeInterval, partition};
 use super::step::{Reason, Step, What};
 use firstbyte_measure::units::Nanos;
+use std::sync::Arc;
 
 const USER: u8 = 0;
 const KERNEL: u8 = 1;
@@ -14,7 +15,7 @@ const OFF: u8 = 3;
 #[derive(Clone, Debug)]
 struct Entry {
     interval: TimeInterval,
-    what: What,
+    what: Arc<What>,
 }
 
 /// A call or fault, and the reason why a thread sleeps in it.
@@ -43,12 +44,12 @@ impl Thread {
         Thread { pid, tid, begun, ended: None, creator: None, wakes: Vec::new(), entries: Vec::new() }
     }
 
-    fn add(&mut self, from: Nanos, to: Nanos, depth: u8, what: What) {
-        self.entries.push(Entry { interval: TimeInterval { from, to, depth }, what });
+    fn add(&mut self, from: Nanos, to: Nanos, depth: u8, what: impl Into<Arc<What>>) {
+        self.entries.push(Entry { interval: TimeInterval { from, to, depth }, what: what.into() });
     }
 
     /// Adds a system call or a part of an exec.
-    pub(super) fn kernel(&mut self, from: Nanos, to: Nanos, what: What) {
+    pub(super) fn kernel(&mut self, from: Nanos, to: Nanos, what: impl Into<Arc<What>>) {
         self.add(from, to, KERNEL, what);
     }
 
@@ -142,7 +143,7 @@ impl Thread {
             let TimeInterval { from, to, .. } = entry.interval;
             let reason = around(&faults, from).or_else(|| around(&calls, from));
             let stopped = last_call.is_some_and(|last| last >= to).then_some(Reason::Stopped);
-            entry.what = What::Off(reason.or(stopped).unwrap_or(Reason::Kernel));
+            entry.what = What::Off(reason.or(stopped).unwrap_or(Reason::Kernel)).into();
         }
     }
 
@@ -170,16 +171,16 @@ impl Thread {
         let mut bounds: Vec<TimeInterval> =
             self.entries.iter().filter(relevant).map(|entry| entry.interval).collect();
         bounds.sort_by_key(|interval| (interval.from, interval.depth));
-        let mut now = from;
+        let (mut now, user) = (from, Arc::new(What::User));
         for interval in bounds {
             if interval.from > now {
-                self.add(now, interval.from, USER, What::User);
+                self.add(now, interval.from, USER, Arc::clone(&user));
             }
             now = now.max(interval.to);
         }
 
         if now < to {
-            self.add(now, to, USER, What::User);
+            self.add(now, to, USER, user);
         }
     }
 }
@@ -251,14 +252,14 @@ mod tests {
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.self_time.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 80, 12), (12, 68, 68), (90, 10, 10)]);
-        assert_eq!(steps[2].what, What::Off(Reason::For(Wait::Child)));
+        assert_eq!(*steps[2].what, What::Off(Reason::For(Wait::Child)));
     }
 
     fn waits(thread: Thread) -> Vec<Reason> {
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
         steps
             .iter()
-            .filter_map(|s| if let What::Off(reason) = s.what { Some(reason) } else { None })
+            .filter_map(|s| if let What::Off(reason) = *s.what { Some(reason) } else { None })
             .collect()
     }
 
@@ -303,7 +304,7 @@ mod tests {
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.self_time.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 20, 4), (12, 16, 16), (30, 10, 10), (40, 20, 20), (60, 40, 40)]);
-        assert_eq!(steps[3].what, What::Off(Reason::Gone));
+        assert_eq!(*steps[3].what, What::Off(Reason::Gone));
     }
 
     #[test]
@@ -339,6 +340,6 @@ mod tests {
         let steps = thread.steps(Nanos(0), Nanos(100), Nanos(0));
         let shown: Vec<_> = steps.iter().map(|s| (s.start.0, s.elapsed.0, s.self_time.0)).collect();
         assert_eq!(shown, [(0, 10, 10), (10, 10, 10), (20, 10, 10), (30, 10, 10), (40, 60, 60)]);
-        assert_eq!([&steps[1].what, &steps[3].what], [&What::User; 2]);
+        assert_eq!([&*steps[1].what, &*steps[3].what], [&What::User; 2]);
     }
 }

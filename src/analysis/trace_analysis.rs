@@ -85,25 +85,24 @@ impl TraceAnalysis {
     /// counts, or a recording has no account.
     pub fn of(
         name: &str,
-        observed: ObservedRuns,
+        mut observed: ObservedRuns,
         tracer: UsedTracer,
         along: Along,
         costs: Option<ObserverCosts>,
     ) -> Result<TraceAnalysis, String> {
         let binaries = FileBinaries::default();
         let correction = Correction::of(&observed, costs);
-        let explained = |(run, recording): (usize, &Recording)| {
-            let corrected = correction.as_ref().map(|correction| correction.applied(run, recording));
-            let recording = corrected.as_ref().unwrap_or(recording);
-            Ok((account(recording, &binaries, along)?, Marks::of(recording)?))
+        let explained =
+            |recording: &Recording| Ok((account(recording, &binaries, along)?, Marks::of(recording)?));
+        let corrected = |(run, recording): (usize, &mut Recording)| match &correction {
+            Some(correction) => correction.applied(run, recording, explained),
+            None => explained(recording),
         };
         let explained: Result<Vec<(Account, Marks)>, TimelineError> =
-            observed.recordings.iter().enumerate().map(explained).collect();
+            observed.recordings.iter_mut().enumerate().map(corrected).collect();
         // a region may be so short that what is taken off a call by bpf is more than it cost
         let of_stops = correction.as_ref().filter(|_| tracer.backend.stops_tracee());
-        let region = named_spans::region(&observed, |run, recording| {
-            of_stops.map_or_else(|| recording.clone(), |correction| correction.applied(run, recording))
-        });
+        let region = named_spans::region(&mut observed, of_stops);
         let (accounts, marks): (Vec<Account>, Vec<Marks>) =
             explained.map_err(|error| error.to_string())?.into_iter().unzip();
         let mark = observed.mark.clone();
@@ -194,7 +193,7 @@ impl TraceAnalysis {
             return SamplingWish::Unstopped("a program that is traced gets no rights from its file");
         }
         let steps = account.threads.iter().flat_map(|thread| &thread.steps);
-        let called = steps.filter_map(|step| match &step.what {
+        let called = steps.filter_map(|step| match &*step.what {
             What::Call { name, .. } => Some(&**name),
             _ => None,
         });

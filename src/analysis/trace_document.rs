@@ -1,8 +1,7 @@
 //! Accounts as documents.
 
 use super::attribution::{kind, shares_of};
-use super::findings::Finding;
-use super::notes::TraceNotes;
+use super::notes::{FindingText, TraceNotes};
 use super::profile::{Divided, Frame, Function, Import, Imported, Node, SourceLine};
 use super::source_lines::source_lines;
 use super::summary::Spread;
@@ -75,27 +74,21 @@ impl Invocation {
             watched: None,
             until: observed.until.as_ref().map(ended_by),
             cold: observed.cold.clone(),
-            findings: findings(analysis, notes),
+            findings: notes.findings.iter().map(finding).collect(),
             warnings: notes.warnings.clone(),
         }
     }
 }
 
-/// The findings, each with the command of its text.
-fn findings(analysis: &TraceAnalysis, notes: &TraceNotes) -> Vec<TraceFinding> {
-    let commands = notes.findings.iter().map(|text| text.tune.clone()).chain(std::iter::repeat(None));
-    analysis.findings().iter().zip(commands).map(|(found, tune)| finding(found, analysis, tune)).collect()
-}
-
-fn finding(finding: &Finding, analysis: &TraceAnalysis, tune: Option<String>) -> TraceFinding {
+fn finding(FindingText { finding, text, tune, .. }: &FindingText) -> TraceFinding {
     TraceFinding {
         costs_ns: finding.cost.0,
         saves_ns: finding.saves.map(|saves| saves.0),
         interval_ns: finding.interval.map(|interval| interval.map(|end| end.0)),
         within: finding.within,
         rule: finding.rule.to_owned(),
-        text: finding.sentence(analysis.summary.explained_total()),
-        tune,
+        text: text.clone(),
+        tune: tune.clone(),
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn user_times(account: &Account) -> Vec<UserTime> {
     let mut real_paths = RealPaths::default();
     for piece in &account.path {
         for step in piece_steps(&times, piece) {
-            if step.what == What::User {
+            if *step.what == What::User {
                 let task = task(&executions, &mut real_paths, piece, step.start);
                 *all.entry(task).or_default() += step.self_time.as_f64();
             }
@@ -30,7 +30,7 @@ pub(super) fn user_times(account: &Account) -> Vec<UserTime> {
 /// User code of all threads, in nanoseconds.
 pub fn all_user_time(account: &Account) -> f64 {
     let steps = account.threads.iter().flat_map(|thread| &thread.steps);
-    steps.filter(|step| step.what == What::User).map(|step| step.self_time.as_f64()).sum()
+    steps.filter(|step| *step.what == What::User).map(|step| step.self_time.as_f64()).sum()
 }
 
 fn task(executions: &Executions, paths: &mut RealPaths, piece: &PathPiece, at: Nanos) -> Task {

@@ -69,7 +69,8 @@ fn command(plan: &Plan, words: &[OsString]) -> Result<Exit, CommandError> {
 fn suggest(notes: &mut TraceNotes, words: &[OsString], analysis: &TraceAnalysis) {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let Ok(catalogue) = catalogue::load(&[]) else { return };
-    let names = remedies(&catalogue, Start::observed(&words, analysis));
+    let findings = notes.findings.iter().map(|text| text.finding.clone()).collect();
+    let names = remedies(&catalogue, Start::observed(&words, analysis, findings));
     for (finding, name) in notes.findings.iter_mut().zip(names) {
         finding.tune = name.map(|name| format!("firstbyte tune --only {name} {}", notes.command));
     }

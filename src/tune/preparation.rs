@@ -137,7 +137,7 @@ impl<'p> Prepared<'p> {
         };
 
         self.executions += analysis.executions();
-        self.start = Start::observed(&self.plan.words, &analysis);
+        self.start = Start::observed(&self.plan.words, &analysis, analysis.findings());
         if self.start.has_other_programs() {
             let files = self.execs()?;
             self.start.look_behind(files);

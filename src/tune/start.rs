@@ -84,8 +84,8 @@ impl Start {
         Ok(start)
     }
 
-    /// What a traced run shows.
-    pub fn observed(words: &[String], analysis: &TraceAnalysis) -> Start {
+    /// What a traced run shows. `findings`: those of the analysis.
+    pub fn observed(words: &[String], analysis: &TraceAnalysis, findings: Vec<Finding>) -> Start {
         let summary = &analysis.summary;
         let account = &summary.median_run;
         let mut start = Start {
@@ -93,7 +93,7 @@ impl Start {
             environment: summary.environment.clone(),
             threads: Some(account.processes.iter().any(|process| process.threads > 1)),
             late_folder: late_folder(&account.searches, &summary.environment),
-            findings: analysis.findings(),
+            findings,
             imports: imports(&summary.loads, account.total),
             site_hooks: site_hooks(account),
             shell_lines: shell_lines(summary, account.total),

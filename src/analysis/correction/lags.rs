@@ -7,6 +7,7 @@ use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{Backend, Event, EventCost, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
+use std::mem::swap;
 
 /// The times that an event contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +23,8 @@ struct Point {
     at: Nanos,
     part: Part,
     event: usize,
+    /// The place of the event's thread.
+    thread: usize,
 }
 
 /// The corrected times of one event.
@@ -36,6 +39,8 @@ struct Times {
 pub(super) struct Lags {
     points: Vec<Point>,
     wakes: HashMap<usize, Wake>,
+    /// The places of all thread ids.
+    places: HashMap<u32, usize>,
     by_ptrace: bool,
 }
 
@@ -95,8 +100,10 @@ impl Thread {
 impl Lags {
     pub(super) fn of(recording: &Recording) -> Lags {
         let wakes = wakes::of(recording);
+        let places = places(recording);
         let mut points = Vec::with_capacity(recording.events.len() * 2);
-        for (event, Event { at, kind, .. }) in recording.events.iter().enumerate() {
+        for (event, Event { at, tid, kind, .. }) in recording.events.iter().enumerate() {
+            let thread = places[tid];
             let begin = match kind {
                 EventKind::Call(call) => Some(call.entered),
                 EventKind::Fault(fault) => Some(fault.entered),
@@ -104,12 +111,17 @@ impl Lags {
                 _ => None,
             };
             let begin = begin.filter(|begin| begin.0 > 0);
-            points.extend(begin.map(|at| Point { at, part: Part::Begin, event }));
-            points.extend(wakes.get(&event).map(|wake| Point { at: wake.at, part: Part::Woken, event }));
-            points.push(Point { at: *at, part: Part::End, event });
+            points.extend(begin.map(|at| Point { at, part: Part::Begin, event, thread }));
+            points.extend(wakes.get(&event).map(|wake| Point {
+                at: wake.at,
+                part: Part::Woken,
+                event,
+                thread,
+            }));
+            points.push(Point { at: *at, part: Part::End, event, thread });
         }
         points.sort_by_key(|point| (point.at, point.part));
-        Lags { points, wakes, by_ptrace: recording.backend == Backend::Ptrace }
+        Lags { points, wakes, places, by_ptrace: recording.backend == Backend::Ptrace }
     }
 
     /// From the launch until it was reaped, in nanoseconds.
@@ -137,27 +149,44 @@ impl Lags {
     /// User code of all threads, in nanoseconds.
     pub(super) fn user(&self, recording: &Recording, costs: &PointCosts) -> f64 {
         let threads = self.walked(recording, costs).threads;
-        threads.values().map(|thread| thread.user.as_f64()).sum()
+        threads.iter().flatten().map(|thread| thread.user.as_f64()).sum()
     }
 
-    /// The recording with every event where it would have been.
-    pub(super) fn corrected(&self, recording: &Recording, costs: &PointCosts) -> Recording {
-        let times = self.walked(recording, costs).times;
-        let mut events: Vec<Event> = recording.events.clone();
-        for (event, times) in events.iter_mut().zip(times) {
-            move_to(event, times);
+    /// Calls `then` with the recording while every event is where it would have been.
+    pub(super) fn corrected<T>(
+        self,
+        recording: &mut Recording,
+        costs: &PointCosts,
+        then: impl FnOnce(&Recording) -> T,
+    ) -> T {
+        let mut times = self.walked(recording, costs).times;
+        drop(self);
+        for (event, times) in recording.events.iter_mut().zip(&mut times) {
+            *times = moved(event, times);
+            exchange(event, times);
         }
-        events.sort_by_key(|event| event.at);
-        let Recording { command, output, .. } = recording;
-        let (command, output) = (command.clone(), output.clone());
-        Recording { events, command, output, ..*recording }
+        let mut order: Vec<usize> = (0..recording.events.len()).collect();
+        order.sort_by_key(|index| recording.events[*index].at);
+        recording.events = in_order(std::mem::take(&mut recording.events), &order);
+
+        let result = then(recording);
+
+        let mut places = vec![0; order.len()];
+        for (place, index) in order.into_iter().enumerate() {
+            places[index] = place;
+        }
+        recording.events = in_order(std::mem::take(&mut recording.events), &places);
+        for (event, times) in recording.events.iter_mut().zip(&mut times) {
+            exchange(event, times);
+        }
+        result
     }
 
     fn walked<'l>(&'l self, recording: &Recording, costs: &'l PointCosts) -> Walk<'l> {
         let mut walk = Walk {
             times: vec![Times::default(); recording.events.len()],
-            threads: HashMap::new(),
-            latest: recording.root,
+            threads: vec![None; self.places.len()],
+            latest: self.places[&recording.root],
             lags: self,
             costs,
         };
@@ -168,12 +197,30 @@ impl Lags {
     }
 }
 
+/// The places of the threads that a recording names, by id.
+fn places(recording: &Recording) -> HashMap<u32, usize> {
+    let mut places = HashMap::from([(recording.root, 0)]);
+    for event in &recording.events {
+        let other = match &event.kind {
+            EventKind::Fork { child_tid, .. } => Some(*child_tid),
+            EventKind::Image(image) => image.old_tid,
+            _ => None,
+        };
+        for tid in other.into_iter().chain([event.tid]) {
+            let next = places.len();
+            places.entry(tid).or_insert(next);
+        }
+    }
+    places
+}
+
 /// The way through the instants of one recording.
 struct Walk<'l> {
     times: Vec<Times>,
-    threads: HashMap<u32, Thread>,
-    /// The thread whose instant was the last one.
-    latest: u32,
+    /// By their places; `None`: a thread has not begun.
+    threads: Vec<Option<Thread>>,
+    /// The place of the thread whose instant was the last one.
+    latest: usize,
     lags: &'l Lags,
     costs: &'l PointCosts,
 }
@@ -182,7 +229,7 @@ impl Walk<'_> {
     fn pass(&mut self, point: &Point, event: &Event) {
         if event.pid == 0 {
             // what we saw from outside follows what the tracee did last
-            let latest = self.threads.get(&self.latest).copied().unwrap_or_default();
+            let latest = self.threads[self.latest].unwrap_or_default();
             self.times[point.event].end = Nanos(latest.last.0 + (point.at.0 - latest.recorded.0));
             return;
         }
@@ -192,7 +239,7 @@ impl Walk<'_> {
             Part::End => self.end(point, event),
         }
         if point.part != Part::Woken {
-            self.latest = event.tid;
+            self.latest = point.thread;
         }
     }
 
@@ -202,7 +249,7 @@ impl Walk<'_> {
             EventKind::Fault(_) => self.costs.fault.around / 2.0,
             _ => 0.0,
         };
-        let thread = self.threads.entry(event.tid).or_default();
+        let thread = self.threads[point.thread].get_or_insert_default();
         thread.lag += before;
         self.times[point.event].begin = thread.stamp(point.at, self.lags.by_ptrace);
         match &event.kind {
@@ -218,7 +265,7 @@ impl Walk<'_> {
     /// An interrupt may wake a thread while another one happens to run there: that one is in user code then.
     fn woken(&mut self, point: &Point) {
         let waker = self.lags.wakes.get(&point.event).map(|wake| wake.waker);
-        let waker = waker.and_then(|waker| self.threads.get(&waker));
+        let waker = waker.and_then(|waker| self.threads[*self.lags.places.get(&waker)?].as_ref());
         if let Some(waker) = waker.filter(|waker| self.lags.by_ptrace || waker.in_kernel) {
             self.times[point.event].woken = waker.place(point.at);
         }
@@ -227,32 +274,32 @@ impl Walk<'_> {
     fn end(&mut self, point: &Point, event: &Event) {
         let costs = self.costs;
         let end = match &event.kind {
-            EventKind::Call(call) => self.call_ends(point, event, call),
-            EventKind::Fault(_) => self.own_end(point, event, costs.fault.within, costs.fault.around / 2.0),
+            EventKind::Call(call) => self.call_ends(point, call),
+            EventKind::Fault(_) => self.own_end(point, costs.fault.within, costs.fault.around / 2.0),
             EventKind::OffCpu(_) => self.runs_again(point, event),
-            kind => self.own_end(point, event, 0.0, if is_other(kind) { costs.other } else { 0.0 }),
+            kind => self.own_end(point, 0.0, if is_other(kind) { costs.other } else { 0.0 }),
         };
         self.times[point.event].end = end;
-        self.follow(event);
+        self.follow(point.thread, event);
     }
 
     /// The end of something that the thread itself has done. `within` has been spent before, `after` will be.
-    fn own_end(&mut self, point: &Point, event: &Event, within: f64, after: f64) -> Nanos {
-        let thread = self.threads.entry(event.tid).or_default();
+    fn own_end(&mut self, point: &Point, within: f64, after: f64) -> Nanos {
+        let thread = self.threads[point.thread].get_or_insert_default();
         thread.lag += within;
         let end = thread.stamp(point.at, self.lags.by_ptrace);
         thread.lag += after;
         end
     }
 
-    fn call_ends(&mut self, point: &Point, event: &Event, call: &Call) -> Nanos {
+    fn call_ends(&mut self, point: &Point, call: &Call) -> Nanos {
         let EventCost { around, within } = self.costs.syscall;
         let after = around / 2.0 + f64::from(reads(call)) * self.costs.read;
         let Times { begin, woken, .. } = self.times[point.event];
         let waits = self.lags.by_ptrace && begin < point.at && waits(call);
-        let wake = self.lags.wakes.get(&point.event).filter(|_| woken.0 > 0);
+        let wake = if woken.0 > 0 { self.lags.wakes.get(&point.event) } else { None };
 
-        let thread = self.threads.entry(event.tid).or_default();
+        let thread = self.threads[point.thread].get_or_insert_default();
         thread.call = None;
         let end = match wake {
             Some(wake) => {
@@ -277,7 +324,7 @@ impl Walk<'_> {
     fn runs_again(&mut self, point: &Point, event: &Event) -> Nanos {
         let EventKind::OffCpu(absence) = event.kind else { return point.at };
         let Times { begin, woken, .. } = self.times[point.event];
-        let thread = self.threads.entry(event.tid).or_default();
+        let thread = self.threads[point.thread].get_or_insert_default();
         let is_timer = thread.call.is_some_and(sleeps);
         let end = if absence.left.0 == 0 {
             thread.stamp(point.at, self.lags.by_ptrace)
@@ -294,29 +341,23 @@ impl Walk<'_> {
     }
 
     /// Threads come, take over the id of another one, or go.
-    fn follow(&mut self, event: &Event) {
-        let thread = self.threads.get(&event.tid).copied().unwrap_or_default();
+    fn follow(&mut self, place: usize, event: &Event) {
+        let thread = self.threads[place].get_or_insert_default();
         match &event.kind {
             EventKind::Fork { child_tid, .. } => {
                 // the creator pays for the observation
                 let lag = thread.lag - self.costs.other;
                 let child = Thread { lag, recorded: event.at, last: thread.last, ..Thread::default() };
-                self.threads.entry(*child_tid).or_insert(child);
+                self.threads[self.lags.places[child_tid]].get_or_insert(child);
             }
             EventKind::Image(image) => {
-                if let Some(old) = image.old_tid.and_then(|old| self.threads.remove(&old)) {
-                    self.threads.insert(event.tid, old);
+                if let Some(old) = image.old_tid.and_then(|old| self.threads[self.lags.places[&old]].take()) {
+                    self.threads[place] = Some(old);
                 }
             }
-            EventKind::ExecEnter | EventKind::Exit { .. } => self.set_in_kernel(event.tid, true),
-            EventKind::ExecExit { .. } => self.set_in_kernel(event.tid, false),
+            EventKind::ExecEnter | EventKind::Exit { .. } => thread.in_kernel = true,
+            EventKind::ExecExit { .. } => thread.in_kernel = false,
             _ => {}
-        }
-    }
-
-    fn set_in_kernel(&mut self, tid: u32, in_kernel: bool) {
-        if let Some(thread) = self.threads.get_mut(&tid) {
-            thread.in_kernel = in_kernel;
         }
     }
 }
@@ -338,19 +379,35 @@ fn later(at: Nanos, ns: f64) -> Nanos {
     Nanos::rounded(at.as_f64() + ns)
 }
 
-fn move_to(event: &mut Event, times: Times) {
-    event.at = times.end;
+/// The times that an event gets where it would have been.
+fn moved(event: &Event, to: &Times) -> Times {
+    let begin = to.begin.min(to.end);
+    let EventKind::OffCpu(absence) = event.kind else { return Times { begin, ..*to } };
+    let woken_after = absence.woken.0.saturating_sub(absence.left.0);
+    let woken = if to.woken.0 > 0 { to.woken.0 } else { begin.0 + woken_after };
+    match absence.left.0 {
+        0 => Times { begin: absence.left, woken: absence.woken, ..*to },
+        _ if absence.woken.0 == 0 => Times { begin, woken: absence.woken, ..*to },
+        _ => Times { begin, woken: Nanos(woken).clamp(begin, to.end), ..*to },
+    }
+}
+
+/// Exchanges the times of an event for others.
+fn exchange(event: &mut Event, times: &mut Times) {
+    swap(&mut event.at, &mut times.end);
     match &mut event.kind {
-        EventKind::Call(call) => call.entered = times.begin.min(times.end),
-        EventKind::Fault(fault) => fault.entered = times.begin.min(times.end),
-        EventKind::OffCpu(absence) if absence.left.0 > 0 => {
-            let woken_after = absence.woken.0.saturating_sub(absence.left.0);
-            absence.left = times.begin.min(times.end);
-            if absence.woken.0 > 0 {
-                let woken = if times.woken.0 > 0 { times.woken.0 } else { absence.left.0 + woken_after };
-                absence.woken = Nanos(woken).clamp(absence.left, times.end);
-            }
+        EventKind::Call(call) => swap(&mut call.entered, &mut times.begin),
+        EventKind::Fault(fault) => swap(&mut fault.entered, &mut times.begin),
+        EventKind::OffCpu(absence) => {
+            swap(&mut absence.left, &mut times.begin);
+            swap(&mut absence.woken, &mut times.woken);
         }
         _ => {}
     }
+}
+
+/// All events, in the order that these places of theirs have.
+fn in_order(events: Vec<Event>, places: &[usize]) -> Vec<Event> {
+    let mut events: Vec<Option<Event>> = events.into_iter().map(Some).collect();
+    places.iter().filter_map(|place| events[*place].take()).collect()
 }

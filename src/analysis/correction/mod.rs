@@ -55,9 +55,12 @@ impl Correction {
         Correction(Costs::Alike(ObserverCosts::new(each, None).scaled(1.0)))
     }
 
-    /// The recording of this run as it would be if observing it cost nothing.
-    pub fn applied(&self, run: usize, recording: &Recording) -> Recording {
-        self.in_run(run)
-            .map_or_else(|| recording.clone(), |costs| lags::Lags::of(recording).corrected(recording, costs))
+    /// Calls `then` with the recording of this run as it would be if observing it cost nothing. Afterwards it is as it was
+    /// recorded: a copy would need as much memory again.
+    pub fn applied<T>(&self, run: usize, recording: &mut Recording, then: impl FnOnce(&Recording) -> T) -> T {
+        match self.in_run(run) {
+            Some(costs) => lags::Lags::of(recording).corrected(recording, costs, then),
+            None => then(recording),
+        }
     }
 }

@@ -51,14 +51,14 @@ fn recording(backend: Backend, mut events: Vec<Event>) -> Recording {
 
 /// The thread and the corrected times of calls and absences: their beginnings and ends.
 fn corrected(backend: Backend, events: Vec<Event>) -> Vec<[u64; 3]> {
-    let recording = recording(backend, events);
-    let corrected = Lags::of(&recording).corrected(&recording, &COSTS);
+    let mut recording = recording(backend, events);
     let times = |event: &Event| match &event.kind {
         EventKind::Call(call) => Some([event.tid.into(), call.entered.0, event.at.0]),
         EventKind::OffCpu(absence) => Some([event.tid.into(), absence.left.0, event.at.0]),
         _ => None,
     };
-    corrected.events.iter().filter_map(times).collect()
+    Lags::of(&recording)
+        .corrected(&mut recording, &COSTS, |corrected| corrected.events.iter().filter_map(times).collect())
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn small() -> Recording {
 
 #[test]
 fn parts_sum_to_the_corrected_total_whatever_it_costs() {
-    let recording = small();
+    let mut recording = small();
     let recorded = Account::of(&recording, &FileBinaries::default()).unwrap();
     let each = EventCosts {
         syscall: EventCost { around: 300.0, within: -2.0 },
@@ -140,15 +140,15 @@ fn parts_sum_to_the_corrected_total_whatever_it_costs() {
     let mut last = recorded.total;
     for scale in [0.0, 0.5, 1.0, 4.0, 1000.0] {
         let costs = ObserverCosts { each, other: 50.0 }.scaled(scale);
-        let account =
-            Account::of(&Correction(Costs::Alike(costs)).applied(0, &recording), &FileBinaries::default())
-                .unwrap();
+        let explained = |corrected: &Recording| Account::of(corrected, &FileBinaries::default()).unwrap();
+        let account = Correction(Costs::Alike(costs)).applied(0, &mut recording, explained);
         assert_eq!(account.steps.iter().map(|step| step.self_time).sum::<Nanos>(), account.total);
         assert_eq!(account.phases.total(), account.total);
         assert_eq!(account.counts, recorded.counts);
         assert!(account.total <= last, "{scale}: {} after {last}", account.total);
         last = account.total;
     }
+    assert_eq!(recording, small(), "it is as it was recorded");
 }
 
 /// A hundred calls, of a microsecond each, with as much user code between them.

@@ -1,38 +1,54 @@
 //! Which part of the path a finding is about, so that no time is counted twice.
 
-use crate::analysis::taken::taken;
 use crate::analysis::{Account, PathPiece, Step, What};
 use firstbyte_measure::units::Nanos;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::iter::Peekable;
 
-/// Nanoseconds of the path's steps, by when each step began and how long it lasted.
+/// Nanoseconds of the path's steps, in their order. A path can have millions of steps, so two extents are merged rather than
+/// searched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Extent(BTreeMap<(Nanos, Nanos), u64>);
+pub(super) struct Extent(Vec<Part>);
+
+/// What an extent has of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    /// When the step began, and how long it lasted.
+    step: (Nanos, Nanos),
+    time: u64,
+}
 
 impl Extent {
     /// All of these steps of the path.
     pub(super) fn of<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Extent {
-        let mut extent = Extent::default();
-        for step in steps {
-            *extent.0.entry((step.start, step.elapsed)).or_default() += step.self_time.0;
-        }
-        extent
+        let part = |step: &Step| Part { step: (step.start, step.elapsed), time: step.self_time.0 };
+        Extent::of_parts(steps.into_iter().map(part).collect())
+    }
+
+    /// The times of equal steps are added.
+    fn of_parts(mut parts: Vec<Part>) -> Extent {
+        parts.sort_by_key(|part| part.step);
+        parts.dedup_by(|part, before| {
+            let is_same = part.step == before.step;
+            before.time += if is_same { part.time } else { 0 };
+            is_same
+        });
+        Extent(parts)
     }
 
     /// The time in which other programs had the processor.
     pub(super) fn taken_by_others(account: &Account) -> Extent {
-        let mut extent = Extent::default();
-        for (step, time) in account.steps.iter().zip(taken(account).by_others).filter(|(_, time)| time.0 > 0)
-        {
-            extent.0.insert((step.start, step.elapsed), time.0);
-        }
-        extent
+        let part = |(place, time): &(usize, Nanos)| {
+            let step = &account.steps[*place];
+            Part { step: (step.start, step.elapsed), time: time.0 }
+        };
+        Extent::of_parts(account.taken().by_others.iter().map(part).collect())
     }
 
     /// User code of the processes that are wanted.
     pub(super) fn of_user_code(account: &Account, wanted: impl Fn(u32) -> bool) -> Extent {
         let processes = Processes::of(account);
-        let is_wanted = |step: &&Step| step.what == What::User && wanted(processes.at(step.start));
+        let is_wanted = |step: &&Step| *step.what == What::User && wanted(processes.at(step.start));
         Extent::of(account.steps.iter().filter(is_wanted))
     }
 
@@ -53,7 +69,7 @@ impl Extent {
             exec.is_some_and(|exec| exec.executed.rsplit('/').next() == Some(name))
         };
         let processes = Processes::of(account);
-        let steps = account.steps.iter().filter(|step| step.what == What::User);
+        let steps = account.steps.iter().filter(|step| *step.what == What::User);
         let extent = Extent::of(steps.filter(|step| is_named(step, processes.at(step.start))));
         if extent.total().0 * 2 < time.0 { Extent::of_user_code(account, |_| true) } else { extent }
     }
@@ -65,7 +81,7 @@ impl Extent {
     ) -> Extent {
         let mut opened: HashMap<&str, Nanos> = HashMap::new();
         for step in &account.steps {
-            let path = match &step.what {
+            let path = match &*step.what {
                 What::Call { file: Some(path), failed: false, .. } if step.what.opens() => path,
                 What::Exec { path, .. } => path,
                 _ => continue,
@@ -80,34 +96,45 @@ impl Extent {
 
     /// What lies in steps that begin at these instants.
     pub(super) fn begun(&self, is_wanted: impl Fn(Nanos) -> bool) -> Nanos {
-        Nanos(self.0.iter().filter(|((start, _), _)| is_wanted(*start)).map(|(_, time)| time).sum())
+        Nanos(self.0.iter().filter(|part| is_wanted(part.step.0)).map(|part| part.time).sum())
     }
 
     pub(super) fn total(&self) -> Nanos {
-        Nanos(self.0.values().sum())
+        Nanos(self.0.iter().map(|part| part.time).sum())
     }
 
     /// Both together: of each step, the larger part.
-    pub(super) fn and(mut self, other: &Extent) -> Extent {
-        for (step, time) in &other.0 {
-            let part = self.0.entry(*step).or_default();
-            *part = (*part).max(*time);
-        }
-        self
+    pub(super) fn and(self, other: &Extent) -> Extent {
+        self.merged(other, u64::max)
     }
 
     /// Both, one beside the other.
-    pub(super) fn plus(mut self, other: &Extent) -> Extent {
-        for (step, time) in &other.0 {
-            *self.0.entry(*step).or_default() += time;
+    pub(super) fn plus(self, other: &Extent) -> Extent {
+        self.merged(other, |own, other| own + other)
+    }
+
+    /// All steps of both. Of a step that both have, the time is `of_both` of theirs.
+    fn merged(self, other: &Extent, of_both: fn(u64, u64) -> u64) -> Extent {
+        if self.0.is_empty() || other.0.is_empty() {
+            return if self.0.is_empty() { other.clone() } else { self };
         }
-        self
+        let mut all = Vec::with_capacity(self.0.len().max(other.0.len()));
+        let mut others = other.0.iter().copied().peekable();
+        for part in self.0 {
+            all.extend(std::iter::from_fn(|| others.next_if(|it| it.step < part.step)));
+            let same = others.next_if(|it| it.step == part.step);
+            all.push(Part { time: same.map_or(part.time, |it| of_both(part.time, it.time)), ..part });
+        }
+        all.extend(others);
+        Extent(all)
     }
 
     /// What another extent leaves of this one.
     pub(super) fn without(mut self, other: &Extent) -> Extent {
-        for (step, time) in &mut self.0 {
-            *time = time.saturating_sub(other.0.get(step).copied().unwrap_or_default());
+        let mut others = other.0.iter().peekable();
+        for part in &mut self.0 {
+            let same = same_step(&mut others, part);
+            part.time = part.time.saturating_sub(same.map_or(0, |it| it.time));
         }
         self
     }
@@ -117,17 +144,25 @@ impl Extent {
         let all = self.total();
         if length < all {
             let of_step = |time: u64| u128::from(time) * u128::from(length.0) / u128::from(all.0.max(1));
-            self.0.values_mut().for_each(|time| *time = u64::try_from(of_step(*time)).unwrap_or(*time));
+            for part in &mut self.0 {
+                part.time = u64::try_from(of_step(part.time)).unwrap_or(part.time);
+            }
         }
         self
     }
 
     /// The time that both contain.
     pub(super) fn shared(&self, other: &Extent) -> Nanos {
-        let (small, large) = if self.0.len() < other.0.len() { (self, other) } else { (other, self) };
-        let both = |(step, time): (&(Nanos, Nanos), &u64)| large.0.get(step).map_or(0, |it| *it.min(time));
-        Nanos(small.0.iter().map(both).sum())
+        let mut others = other.0.iter().peekable();
+        let both = |part: &Part| same_step(&mut others, part).map_or(0, |it| it.time.min(part.time));
+        Nanos(self.0.iter().map(both).sum())
     }
+}
+
+/// The part of the same step among those that are left, if there is one.
+fn same_step<'p>(left: &mut Peekable<impl Iterator<Item = &'p Part>>, part: &Part) -> Option<&'p Part> {
+    while left.next_if(|it| it.step < part.step).is_some() {}
+    left.next_if(|it| it.step == part.step)
 }
 
 /// Which process has the path when.
@@ -154,7 +189,8 @@ mod tests {
     fn steps(times: &[u64]) -> Vec<Step> {
         let mut start = Nanos(0);
         let step = |time: &u64| {
-            let step = Step { start, elapsed: Nanos(*time), self_time: Nanos(*time), what: What::User };
+            let step =
+                Step { start, elapsed: Nanos(*time), self_time: Nanos(*time), what: What::User.into() };
             start = start + step.elapsed;
             step
         };

@@ -96,7 +96,7 @@ impl Kind {
 
 /// What the calls returned, in all.
 fn bytes(calls: &[&Step]) -> f64 {
-    let of_call = |step: &&Step| match &step.what {
+    let of_call = |step: &&Step| match &*step.what {
         What::Call { text, .. } => text.rsplit(" = ").next().and_then(|result| result.parse::<u64>().ok()),
         _ => None,
     };
@@ -104,7 +104,7 @@ fn bytes(calls: &[&Step]) -> f64 {
 }
 
 fn paths(calls: &[&Step]) -> usize {
-    let path = |step: &&Step| match &step.what {
+    let path = |step: &&Step| match &*step.what {
         What::Call { file: Some(file), .. } => Some(file.to_string()),
         _ => None,
     };

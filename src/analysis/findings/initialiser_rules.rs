@@ -69,7 +69,7 @@ fn before_main(account: &Account, user: Nanos) -> Extent {
     let mut left = user.0;
     let is_before = |step: &&Step| {
         let before = left > 0;
-        left = if step.what == What::User { left.saturating_sub(step.self_time.0) } else { left };
+        left = if *step.what == What::User { left.saturating_sub(step.self_time.0) } else { left };
         before
     };
     let steps: Vec<&Step> = account.steps[begin..].iter().take_while(is_before).collect();

@@ -29,8 +29,8 @@ pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
         return None;
     }
 
-    let faults = steps.iter().filter(|step| matches!(step.what, What::Fault(_))).count();
-    let calls = steps.iter().filter(|step| matches!(step.what, What::Call { .. })).count();
+    let faults = steps.iter().filter(|step| matches!(*step.what, What::Fault(_))).count();
+    let calls = steps.iter().filter(|step| matches!(*step.what, What::Call { .. })).count();
     let faults = account.page_faults().map_or(String::new(), |_| format!("{faults} page faults, "));
     let code = if machine.loader.is_some() { format!(", {user} of its code") } else { String::new() };
     let own = own_relocation(run, &steps, user);
@@ -63,7 +63,7 @@ const LIBRARY_ALONE: u64 = 5_000;
 fn own_relocation(run: &Evidence, steps: &[&Step], code: Nanos) -> Nanos {
     let executed: BTreeSet<&str> =
         run.account.processes.iter().flat_map(|process| &process.execs).map(|exec| &*exec.executed).collect();
-    let is_own = |step: &&&Step| match &step.what {
+    let is_own = |step: &&&Step| match &*step.what {
         What::Fault(fault) => {
             fault.write != Some(false) && fault.region.file().is_some_and(|path| executed.contains(&**path))
         }

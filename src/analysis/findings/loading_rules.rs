@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Files that were looked for and not found: at least three failed calls.
 pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
     let failed = |step: &&Step| {
-        matches!(&step.what, What::Call { failed: true, file: Some(_), text, .. } if is_missing(text))
+        matches!(&*step.what, What::Call { failed: true, file: Some(_), text, .. } if is_missing(text))
             && step.what.call_facts().is_some_and(CallFacts::looks_up)
             && !step.what.is_mark()
     };
@@ -22,7 +22,7 @@ pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
 
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for step in &steps {
-        if let What::Call { file: Some(path), .. } = &step.what {
+        if let What::Call { file: Some(path), .. } = &*step.what {
             *names.entry(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()).or_default() += 1;
         }
     }
@@ -86,7 +86,7 @@ fn is_missing(text: &str) -> bool {
 
 /// A library, other than the C library, with at least a fifth of the page faults on the critical path.
 pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
-    let faults = account.steps.iter().filter_map(|step| match &step.what {
+    let faults = account.steps.iter().filter_map(|step| match &*step.what {
         What::Fault(fault) => Some((step, fault)),
         _ => None,
     });
@@ -114,7 +114,7 @@ pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
         "`{name}` has {} % of the page faults on the critical path ({count} of {all}). They alone take this long.",
         count * 100 / all
     );
-    let is_of_it = |step: &&Step| match &step.what {
+    let is_of_it = |step: &&Step| match &*step.what {
         What::Fault(fault) => fault.region.file().is_some_and(|path| path.rsplit('/').next() == Some(name)),
         _ => false,
     };
@@ -124,7 +124,7 @@ pub(super) fn heavy_library(account: &Account) -> Option<Finding> {
 
 /// Memory without a file that is touched for the first time.
 pub(super) fn new_memory(account: &Account) -> Option<Finding> {
-    let is_new = |step: &&Step| match &step.what {
+    let is_new = |step: &&Step| match &*step.what {
         What::Fault(fault) => {
             !fault.major && matches!(fault.region, Region::Anonymous | Region::Heap | Region::Stack)
         }
@@ -159,7 +159,7 @@ const HUGE_SAVES: f64 = 0.9;
 
 /// The time of the faults in whole blocks of the size of a huge page.
 fn in_huge_blocks(faults: &[&Step]) -> Nanos {
-    let block = |step: &&Step| match &step.what {
+    let block = |step: &&Step| match &*step.what {
         What::Fault(fault) if fault.region == Region::Anonymous => Some(fault.page / HUGE),
         _ => None,
     };
@@ -181,9 +181,9 @@ const MIN_CPUIDS: u64 = 10;
 pub(super) fn trapped_instructions(account: &Account, machine: &MachineFacts) -> Option<Finding> {
     let (Cpuid { each, executed }, cost) = trapping(account, machine)?;
     let steps = &account.main().steps;
-    let begin = steps.iter().position(|step| matches!(step.what, What::Call { .. } | What::User))?;
+    let begin = steps.iter().position(|step| matches!(*step.what, What::Call { .. } | What::User))?;
     let early = steps.iter().enumerate().skip(begin).take_while(|(_, step)| !opens_or_writes(&step.what));
-    let code = early.filter(|(_, step)| step.what == What::User);
+    let code = early.filter(|(_, step)| *step.what == What::User);
     let all: Nanos = code.clone().map(|(_, step)| step.self_time).sum();
     if all < Nanos(cost.0 / 2) {
         return None; // there is not enough time for them in this run; `unplaced` says so

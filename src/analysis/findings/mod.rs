@@ -24,7 +24,6 @@ use super::libraries::LinkedFile;
 use super::loads::{Load, ShellCommand};
 use super::profile::Estimate;
 use super::runs::RunTimes;
-use super::taken::is_taken;
 use super::user_code::UserCode;
 use crate::analysis::{Account, Role, Step, Summary, What};
 use crate::document::named_span::NamedSpan;
@@ -223,10 +222,12 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     remove_said_better(&mut all, &summary.loads, running(run));
     leave_the_rest(&mut all, run);
     let mut all = arrangement::arranged(all, run.total, MAX_FINDINGS);
-    if summary.within.is_none() {
-        for finding in &mut all {
+    for finding in &mut all {
+        if summary.within.is_none() {
             finding.name_span(&summary.marks);
         }
+        // it can be as large as the path, and nobody needs it any more
+        finding.extent = Extent::default();
     }
     all
 }
@@ -430,7 +431,8 @@ fn running(account: &Account) -> f64 {
 
 /// The time in which other threads had the processor.
 fn taken(account: &Account) -> Nanos {
-    cost(account.steps.iter().filter(|step| is_taken(step)))
+    let taken = account.taken();
+    taken.ours.time + taken.others.time
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub(super) fn modules(run: &Evidence) -> Option<Finding> {
 /// open the next.
 fn several_threads_read(run: &Evidence, modules: &[&Load]) -> bool {
     let paths: BTreeSet<&str> = modules.iter().map(|load| load.path()).collect();
-    let opens = |step: &Step| match &step.what {
+    let opens = |step: &Step| match &*step.what {
         What::Call { file: Some(file), failed: false, .. } => step.what.opens() && paths.contains(&**file),
         _ => false,
     };

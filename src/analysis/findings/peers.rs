@@ -24,7 +24,7 @@ pub(super) fn peer(account: &Account, call: &Step) -> Option<String> {
 
 /// The address of the socket, or the one to which the call connects it.
 fn own_peer(call: &Step) -> Option<SocketAddr> {
-    match &call.what {
+    match &*call.what {
         What::Call { name, text, .. } if &**name == "connect" => {
             text.split([' ', '}']).find_map(|word| word.parse().ok())
         }
@@ -35,12 +35,12 @@ fn own_peer(call: &Step) -> Option<SocketAddr> {
 
 /// The call before that last used the first descriptor which this one polls.
 fn last_use<'s>(account: &'s Account, polling: &Step) -> Option<&'s Step> {
-    let What::Call { text, .. } = &polling.what else { return None };
+    let What::Call { text, .. } = &*polling.what else { return None };
     let (descriptor, _) = text.split_once("{fd=")?.1.split_once(',')?;
     let argument = format!("({descriptor}<");
     let processes = Processes::of(account);
     let pid = processes.at(polling.start);
-    let uses = |step: &&Step| match &step.what {
+    let uses = |step: &&Step| match &*step.what {
         What::Call { text, .. } => text.contains(&argument) && processes.at(step.start) == pid,
         _ => false,
     };

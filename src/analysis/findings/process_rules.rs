@@ -44,7 +44,7 @@ fn until(account: &Account, end: Nanos) -> (Nanos, Nanos) {
     for piece in account.path.iter().filter(|piece| piece.from < end) {
         let piece = PathPiece { to: piece.to.min(end), ..*piece };
         for step in piece_steps(&times, &piece) {
-            let waits = matches!(step.what, What::Off(Reason::For(Wait::Child | Wait::Vfork)));
+            let waits = matches!(*step.what, What::Off(Reason::For(Wait::Child | Wait::Vfork)));
             let time = if piece.pid == account.root && !waits { &mut ours } else { &mut others };
             *time = *time + step.self_time;
         }
@@ -55,7 +55,7 @@ fn until(account: &Account, end: Nanos) -> (Nanos, Nanos) {
 /// Pages that had to be read from disk.
 pub(super) fn from_disk(account: &Account) -> Option<Finding> {
     let from_disk = |step: &&Step| {
-        matches!(&step.what, What::Fault(fault) if fault.major) || step.what == What::Off(Reason::PageRead)
+        matches!(&*step.what, What::Fault(fault) if fault.major) || *step.what == What::Off(Reason::PageRead)
     };
     let steps: Vec<&Step> = account.steps.iter().filter(from_disk).collect();
     let cost = cost(steps.iter().copied());
@@ -73,7 +73,7 @@ pub(super) fn from_disk(account: &Account) -> Option<Finding> {
 /// A timer that the program set for itself.
 pub(super) fn sleep(account: &Account) -> Option<Finding> {
     let waits_are_seen = waits_are_seen(account);
-    let sleeps = |step: &&Step| match &step.what {
+    let sleeps = |step: &&Step| match &*step.what {
         What::Call { name, .. } => !waits_are_seen && is_sleep(name),
         what => *what == What::Off(Reason::For(Wait::Sleep)),
     };
@@ -89,7 +89,7 @@ pub(super) fn sleep(account: &Account) -> Option<Finding> {
 /// ptrace does not see when a thread leaves the processor: its waits are part of its calls.
 fn waits_are_seen(account: &Account) -> bool {
     let mut steps = account.threads.iter().flat_map(|thread| &thread.steps);
-    steps.any(|step| matches!(step.what, What::Off(_)))
+    steps.any(|step| matches!(*step.what, What::Off(_)))
 }
 
 fn is_sleep(call: &str) -> bool {
@@ -108,7 +108,7 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
         if is_of_main_thread(account) { main_thread_waits(&account.threads) } else { Vec::new() };
     let mut call = None;
     for step in &account.steps {
-        match &step.what {
+        match &*step.what {
             What::Call { name, .. } if !waits_are_seen && is_wait_alone(step) => {
                 let reason = Reason::of_call(name);
                 let end = if End::of(reason, step) == End::Timeout { End::Timeout } else { End::Unseen };
@@ -128,7 +128,7 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
         }
     }
     let ((reason, end), waited) = waits.into_iter().max_by_key(|(_, waited)| waited.cost)?;
-    let is_one = |step: &&Step| match &step.what {
+    let is_one = |step: &&Step| match &*step.what {
         What::Off(of_step) => *of_step == reason,
         What::Call { name, .. } => !waits_are_seen && is_wait_alone(step) && Reason::of_call(name) == reason,
         _ => false,
@@ -146,7 +146,7 @@ fn is_of_main_thread(account: &Account) -> bool {
 
 /// Whether a call that can wait did nothing else: it failed, or its timeout expired. A sleep is another finding.
 fn is_wait_alone(step: &Step) -> bool {
-    let What::Call { name, failed, .. } = &step.what else { return false };
+    let What::Call { name, failed, .. } = &*step.what else { return false };
     let reason = Reason::of_call(name);
     let can_wait = matches!(reason, Reason::For(_)) && !is_sleep(name);
     can_wait && (*failed || End::of(reason, step) == End::Timeout)
@@ -168,7 +168,7 @@ enum End {
 
 impl End {
     fn of(reason: Reason, call: &Step) -> End {
-        let What::Call { text, file, .. } = &call.what else { return End::Unknown };
+        let What::Call { text, file, .. } = &*call.what else { return End::Unknown };
         let nothing_ready = reason == Reason::For(Wait::Poll) && text.ends_with(" = 0");
         if nothing_ready || text.ends_with(" ETIMEDOUT") {
             End::Timeout
@@ -199,7 +199,7 @@ impl<'s> Waited<'s> {
 
     fn text(&self, account: &Account, reason: Reason, end: End) -> String {
         let times = times(self.count);
-        let (name, file) = match self.longest.1.map(|call| &call.what) {
+        let (name, file) = match self.longest.1.map(|call| &*call.what) {
             Some(What::Call { name, file, .. }) => (&**name, file.as_deref()),
             _ => (reason.name(), None),
         };
@@ -311,7 +311,7 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
     let mut all: BTreeMap<&str, Calls> = BTreeMap::new();
     let waits_are_seen = waits_are_seen(account);
     for step in &account.steps {
-        let What::Call { name, file, failed, .. } = &step.what else { continue };
+        let What::Call { name, file, failed, .. } = &*step.what else { continue };
         // other findings name what the loader does, what lies behind the first byte, and sleeps
         if role(&step.what) == Some(Role::Loader) || name.starts_with("exit") || is_sleep(name) {
             continue;
@@ -357,7 +357,7 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
 /// The system calls with a name that `slow_calls` counts.
 fn steps_of<'a>(account: &'a Account, wanted: &str) -> Vec<&'a Step> {
     let is_one = |step: &&Step| {
-        matches!(&step.what, What::Call { name, .. } if &**name == wanted)
+        matches!(&*step.what, What::Call { name, .. } if &**name == wanted)
             && role(&step.what) != Some(Role::Loader)
     };
     account.steps.iter().filter(is_one).collect()

@@ -4,11 +4,12 @@ use super::extent::Extent;
 use super::process_rules::times;
 use super::{Finding, noteworthy};
 use crate::analysis::Account;
-use crate::analysis::taken::{AllTaken, Taken, is_taken, taken};
+use crate::analysis::model::{AllTaken, Taken};
+use crate::analysis::taken::is_taken;
 
 /// That the machine was busy, in a line. It says nothing of the program, so it is no finding.
 pub(super) fn busy(account: &Account) -> Option<String> {
-    let Taken { time, times: count } = taken(account).others;
+    let Taken { time, times: count } = account.taken().others;
     let total = account.total.as_f64().max(1.0);
     noteworthy(time, account, 10).then(|| {
         format!(
@@ -22,7 +23,7 @@ pub(super) fn busy(account: &Account) -> Option<String> {
 
 /// The program's own threads had the processor while the one that matters could have run.
 pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
-    let AllTaken { ours: Taken { time, times: count }, other_processes, .. } = taken(account);
+    let AllTaken { ours: Taken { time, times: count }, other_processes, .. } = *account.taken();
     let (who, remedy) = if other_processes {
         ("processes", "fewer processes at the same time")
     } else {

@@ -56,7 +56,9 @@ fn uses(account: &Account) -> Uses {
     let mut all = Uses::new();
     for thread in &account.threads {
         for step in &thread.steps {
-            let What::Call { name, text, file: Some(path), failed: false, .. } = &step.what else { continue };
+            let What::Call { name, text, file: Some(path), failed: false, .. } = &*step.what else {
+                continue;
+            };
             // the end of a file is often seen late, after other work
             let (opens, reads) = (step.what.opens(), reads(name) && !text.ends_with(" = 0"));
             if (opens || reads) && !path.starts_with("/dev/") {
@@ -96,7 +98,7 @@ impl Follower<'_> {
         self.pass_first_byte(step.start);
         let mut process = self.processes.remove(&pid).unwrap_or_else(|| self.inherited(pid, step.start));
         self.leave(&mut process, step);
-        match &step.what {
+        match &*step.what {
             What::Exec { stage, path } => {
                 if !process.executing {
                     process = self.execute(process, pid, path, step.start);
@@ -109,7 +111,7 @@ impl Follower<'_> {
             _ => {}
         }
         process.pending = process.pending + step.self_time;
-        if let What::Call { name, file: Some(path), failed: false, .. } = &step.what
+        if let What::Call { name, file: Some(path), failed: false, .. } = &*step.what
             && role(&step.what) == Some(Role::Loader)
         {
             self.link(&mut process, name, path);

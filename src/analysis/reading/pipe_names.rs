@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::analysis::descriptors::PipeEnd;
 use crate::analysis::process::Process;
-use firstbyte_measure::arch::{Argument, CallFacts, Use, call_names};
+use firstbyte_measure::arch::{Argument, CallFacts, Use};
 use firstbyte_measure::tracer::Event;
 use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::units::Nanos;
@@ -47,8 +47,7 @@ impl Holders {
 
 impl Reader<'_> {
     /// What the pipes are called on which a call works, by descriptor: the programs that have their other ends.
-    pub(super) fn pipe_names(&self, pid: u32, call: &Call) -> HashMap<i32, Arc<str>> {
-        let Some(facts) = CallFacts::of(call_names::name(call.call).as_ref()) else { return HashMap::new() };
+    pub(super) fn pipe_names(&self, pid: u32, call: &Call, facts: &CallFacts) -> HashMap<i32, Arc<str>> {
         let descriptors = [Use::Reads, Use::Writes, Use::File].into_iter();
         let at = descriptors.filter_map(|used| facts.position(Argument::Descriptor(used)));
         #[allow(clippy::cast_possible_truncation)] // a C int is in the low half of its register

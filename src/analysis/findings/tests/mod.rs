@@ -21,7 +21,7 @@ use crate::inspect::relocations::Relocations;
 use firstbyte_measure::Counts;
 use firstbyte_measure::arch::Wait;
 use firstbyte_measure::timeline::Phases;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const ROOT: u32 = 100;
 
@@ -53,7 +53,8 @@ fn run(steps: Vec<(u64, What)>) -> Account {
     let steps: Vec<Step> = steps
         .into_iter()
         .map(|(ns, what)| {
-            let step = Step { start: Nanos(now), elapsed: Nanos(ns), self_time: Nanos(ns), what };
+            let step =
+                Step { start: Nanos(now), elapsed: Nanos(ns), self_time: Nanos(ns), what: what.into() };
             now += ns;
             step
         })
@@ -98,6 +99,7 @@ fn run(steps: Vec<(u64, What)>) -> Account {
         searches: Vec::new(),
         counts: Counts::default(),
         lost: 0,
+        taken: OnceLock::new(),
     }
 }
 

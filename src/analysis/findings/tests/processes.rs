@@ -47,7 +47,8 @@ fn a_timeout_that_passes_ends_a_wait() {
         };
         let text = format!("{name}(…) = {result}");
         let what = What::Call { name, text, file, failed, code };
-        let call = Step { start: Nanos(1_000_100), elapsed: Nanos(600_000), self_time: Nanos(0), what };
+        let call =
+            Step { start: Nanos(1_000_100), elapsed: Nanos(600_000), self_time: Nanos(0), what: what.into() };
         let mut account = run([quiet(), vec![(500_000, What::Off(Reason::For(reason)))]].concat());
         let index = account.steps.len() - 1;
         account.steps.insert(index, call);
@@ -206,7 +207,7 @@ fn a_wait_for_the_reader_of_the_output_is_not_blamed_on_a_device() {
             start: Nanos(1_000_000),
             elapsed: Nanos(600_000),
             self_time: Nanos(0),
-            what: call("write", file, false, Role::Executable),
+            what: call("write", file, false, Role::Executable).into(),
         };
         let index = account.steps.len() - 1;
         account.steps.insert(index, write);
@@ -243,9 +244,9 @@ fn a_tenth_of_the_time_preempted_is_a_busy_machine() {
 /// at `from`, and keeps it until `to`.
 fn beside_a_turn(pid: u32, from: u64, to: u64) -> Account {
     let mut account = run([quiet(), vec![(300_000, What::Off(Reason::Preempted))]].concat());
-    let step = |start, elapsed, what| {
+    let step = |start, elapsed, what: What| {
         let elapsed = Nanos(elapsed);
-        Step { start: Nanos(start), elapsed, self_time: elapsed, what }
+        Step { start: Nanos(start), elapsed, self_time: elapsed, what: what.into() }
     };
     let mut thread = account.threads[0].clone();
     (thread.pid, thread.tid) = (pid, ROOT + 1);
@@ -269,7 +270,8 @@ fn who_keeps_the_processor_is_told_by_who_leaves_it_when_the_turn_comes() {
     let kept_by = |leaves: u64| {
         let mut account = run([quiet(), vec![(600_000, What::Off(Reason::Runnable))]].concat());
         let what = What::Off(Reason::For(Wait::Futex));
-        let other = Step { start: Nanos(leaves), elapsed: Nanos(5_000), self_time: Nanos(5_000), what };
+        let other =
+            Step { start: Nanos(leaves), elapsed: Nanos(5_000), self_time: Nanos(5_000), what: what.into() };
         let mut thread = account.threads[0].clone();
         (thread.tid, thread.steps) = (ROOT + 1, vec![other]);
         account.threads.push(thread);

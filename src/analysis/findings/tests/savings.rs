@@ -95,7 +95,7 @@ fn processes_that_execute_nothing_are_part_of_what_is_started() {
         start: Nanos(600_100),
         elapsed: Nanos(400_000),
         self_time: Nanos(400_000),
-        what: What::User,
+        what: What::User.into(),
     });
     account.total = Nanos(1_000_100);
     let piece = |pid, from, to| PathPiece { thread: 0, pid, tid: pid, from: Nanos(from), to: Nanos(to) };

@@ -20,7 +20,7 @@ use super::terminal::{Terminal, fitted, flowed, truncated_paths};
 use crate::analysis::Summary;
 use crate::analysis::attribution::{WorkKind, kind};
 use crate::analysis::notes::TraceNotes;
-use crate::analysis::summary::{CommonShare, CommonStep, Spread};
+use crate::analysis::summary::{CommonShare, Spread};
 use crate::output::visible;
 use crate::report::words::count_of;
 use anstyle::{AnsiColor, Color, Style};
@@ -277,8 +277,8 @@ pub(crate) fn style(kind: WorkKind) -> Style {
 }
 
 fn longest_steps(summary: &Summary, terminal: &Terminal) -> String {
-    let mut steps: Vec<&CommonStep> =
-        summary.steps.iter().filter(|step| step.self_time.median > 0.0).collect();
+    let mut steps = summary.steps();
+    steps.retain(|step| step.self_time.median > 0.0);
     steps.sort_by(|a, b| b.self_time.median.total_cmp(&a.self_time.median));
     let width = terminal.width.saturating_sub(32).max(20);
     let varying = if summary.runs > 1 { "varies" } else { "" };

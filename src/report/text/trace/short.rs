@@ -210,8 +210,12 @@ mod tests {
     ) -> String {
         let numbered = sentences("finding", findings).into_iter().enumerate();
         let tune = |n| (n % 2 == 0).then(|| "firstbyte tune --only direct ./shim".to_owned());
-        let numbered =
-            numbered.map(|(n, text)| FindingText { mark: format!("{}.", n + 1), text, tune: tune(n) });
+        let numbered = numbered.map(|(n, text)| FindingText {
+            mark: format!("{}.", n + 1),
+            text,
+            tune: tune(n),
+            ..FindingText::default()
+        });
         let notes = TraceNotes { findings: numbered.collect(), ending, ..TraceNotes::default() };
         rest(before, &sentences("warning", warnings), &notes, ["--full", "all"], terminal)
     }

@@ -122,7 +122,7 @@ dist: build-needs
 	case '$(DIST)' in *arm64*) [ "$$(dpkg --print-architecture)" = arm64 ] || scripts/build-needs dist-arm64 ;; esac
 	packaging/dist $(DIST)
 
-# Installs these packages in minimal Debian 12 and 13 systems, uses them and removes them. Needs root.
+# Installs these packages in minimal Debian 12 and 13 systems, the image in a container, uses them and removes them. Needs root.
 # TRY=arm64 does so with the Debian package for arm64, on emulated machines.
 TRY ?= $(shell dpkg --print-architecture)
 dist-try:
@@ -130,7 +130,8 @@ dist-try:
 	[ "$$(dpkg --print-architecture)" = $(TRY) ] || scripts/build-needs kernels
 	packaging/try target/dist/firstbyte_*_$(TRY).deb target/dist/systems
 	[ "$$(dpkg --print-architecture)" != $(TRY) ] || for package in target/dist/firstbyte-*$$(uname -m).whl \
-		target/dist/firstbyte-[0-9]*.tgz; do packaging/try $$package target/dist/systems || exit; done
+		target/dist/firstbyte-[0-9]*.tgz target/dist/firstbyte-*-$(TRY).oci.tar; do \
+		packaging/try $$package target/dist/systems || exit; done
 
 # Publishes the files of target/dist, of both architectures, and the crates. DRY=1 prints what it would do, and what is missing.
 # IMAGE=HOST/OWNER/firstbyte is where the image goes.

@@ -3,7 +3,7 @@
 
 Runs a program of N threads or N processes, alone and under `bench`, `trace` and `watch` with each backend, and traces a program of
 N system calls. RESULTS/growth.json gets the wall time and the peak memory of firstbyte for each N, with the load average
-beside it, or why there are none. With --only, the rows of a recorded file that are measured again are replaced. Needs root, gcc,
+beside it, and the processor time of firstbyte and of the program, or why there are none. With --only, the rows of a recorded file that are measured again are replaced. Needs root, gcc,
 and FIRSTBYTE (default: the release build of the checkout)."""
 import argparse, json, os, subprocess, sys, tempfile, time
 
@@ -26,7 +26,7 @@ def firstbyte():
     return os.environ.get('FIRSTBYTE', os.path.abspath(f'{HERE}/../../target/{host}/release/firstbyte'))
 
 def measured(words):
-    """Wall time in seconds and peak memory in MiB, or why there are none."""
+    """Wall and processor time in seconds and peak memory in MiB, or why there are none."""
     began = time.monotonic()
     child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     status = None
@@ -40,7 +40,8 @@ def measured(words):
         os.wait4(child.pid, 0)
         return {'failed': f'more than {LIMIT} s'}
     wall = time.monotonic() - began
-    return {'seconds': wall, 'mib': usage.ru_maxrss / 1024} if status == 0 else {'failed': 'failed'}
+    processor = usage.ru_utime + usage.ru_stime
+    return {'seconds': wall, 'processor': processor, 'mib': usage.ru_maxrss / 1024} if status == 0 else {'failed': 'failed'}
 
 def cases(tool, many, calls):
     """Name, sizes, and the command for a size."""

@@ -16,7 +16,10 @@ def by_size(rows):
 
 
 def cell(at):
-    return '–' if at is None else at.get('failed') or f"{at['seconds']:.2f} s, {memory(at['mib'])}"
+    if at is None or 'failed' in at:
+        return '–' if at is None else at['failed']
+    processor = f" ({at['processor']:.2f} s)" if 'processor' in at else ''
+    return f"{at['seconds']:.2f} s{processor}, {memory(at['mib'])}"
 
 
 # The peak memory that wait4(2) reports begins with that of the Python process which started the command.

@@ -7,7 +7,11 @@ use std::sync::Arc;
 
 /// The files of one side that have another path on the other side, each with the name that both sides share.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counterparts(Vec<(Arc<str>, Arc<str>)>);
+pub(super) struct Counterparts {
+    shared: Vec<(Arc<str>, Arc<str>)>,
+    /// Files in this folder have their path from there.
+    folder: Option<Arc<str>>,
+}
 
 const PROGRAM: &str = "the program";
 /// The interpreter of a script, or the file to which a symbolic link leads.
@@ -16,17 +20,19 @@ const EXECUTABLE: &str = "the executed file";
 impl Counterparts {
     /// For both sides. A file that has the same path on both keeps its name.
     pub(super) fn of(first: &Summary, second: &Summary) -> [Counterparts; 2] {
+        let in_folder =
+            |summary: &Summary| Counterparts { shared: Vec::new(), folder: summary.folder.clone() };
+        let [mut ours, mut theirs] = [first, second].map(in_folder);
         let executions = [first, second].map(executions);
-        let [Some(a), Some(b)] = executions.map(<[Execution]>::last) else { return Default::default() };
+        let [Some(a), Some(b)] = executions.map(<[Execution]>::last) else { return [ours, theirs] };
         if executions[0].len() != executions[1].len() {
-            return Default::default();
+            return [ours, theirs];
         }
 
-        let (mut ours, mut theirs) = (Counterparts::default(), Counterparts::default());
         let mut add = |name: &str, [a, b]: [&Arc<str>; 2]| {
             if a != b {
-                ours.0.push((Arc::clone(a), name.into()));
-                theirs.0.push((Arc::clone(b), name.into()));
+                ours.shared.push((Arc::clone(a), name.into()));
+                theirs.shared.push((Arc::clone(b), name.into()));
             }
         };
         add(PROGRAM, [&a.path, &b.path]);
@@ -40,13 +46,22 @@ impl Counterparts {
 
     /// The shared name of a file, or else its path.
     pub(super) fn of_path(&self, path: &str) -> String {
-        let shared = self.0.iter().find(|(ours, _)| &**ours == path);
-        shared.map_or(path, |(_, shared)| shared).to_owned()
+        let shared = self.shared.iter().find(|(ours, _)| &**ours == path);
+        shared.map_or_else(|| self.path_inside(path), |(_, shared)| shared).to_owned()
+    }
+
+    fn path_inside<'p>(&self, path: &'p str) -> &'p str {
+        let inside = self.folder.as_ref().and_then(|folder| path.strip_prefix(&**folder));
+        match inside {
+            Some("") => ".",
+            Some(inside) => inside.strip_prefix('/').unwrap_or(path),
+            None => path,
+        }
     }
 
     /// The same for a name that begins with that of a file without its folder.
     pub(super) fn of_name(&self, name: &str) -> String {
-        let shared = self.0.iter().find_map(|(path, shared)| {
+        let shared = self.shared.iter().find_map(|(path, shared)| {
             let rest = name.strip_prefix(file_name(path))?;
             (rest.is_empty() || rest.starts_with(',')).then(|| format!("{shared}{rest}"))
         });

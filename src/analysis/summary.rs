@@ -16,6 +16,7 @@ use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::timeline::PerPhase;
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A figure over all runs, in nanoseconds or as a count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -128,6 +129,8 @@ pub struct Summary {
     pub marks: Vec<NamedSpan>,
     /// The name of the part that is explained; `None`: the whole runs are.
     pub within: Option<String>,
+    /// Where two versions of a program are compared: the folder with this one's files.
+    pub folder: Option<Arc<str>>,
     /// The other runs, and the files that each loads.
     pub others: Vec<(Account, Vec<Load>)>,
 }
@@ -165,6 +168,7 @@ impl Summary {
             reporting_run: None,
             marks: Vec::new(),
             within: None,
+            folder: None,
             median_run: accounts.swap_remove(middle),
             median_index,
             others: accounts.into_iter().map(|account| (account, Vec::new())).collect(),

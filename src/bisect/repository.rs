@@ -80,6 +80,10 @@ impl Repository {
 }
 
 impl Tree<'_> {
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
     /// The folder in it that corresponds to the user's.
     pub fn folder(&self) -> PathBuf {
         self.top.join(&self.repository.prefix)

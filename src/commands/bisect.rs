@@ -158,7 +158,8 @@ fn brought(
     let command =
         |tree: &Tree| Command::in_directory(&words, Some(&tree.folder())).map_err(CommandError::program);
     let names = [format!("before {}", commit.short), commit.short.clone()];
-    diff::between(&plan.comparing(names), &[command(trees[0])?, command(trees[1])?], |came| {
+    let commands = [command(trees[0])?, command(trees[1])?];
+    diff::between(&plan.comparing(names), &commands, trees.map(Tree::top), |came| {
         show(format!("{}\n", text::brought(came, &terminal())).as_bytes())
     })
 }

@@ -58,15 +58,19 @@ pub fn run(plan: &Plan) -> Result<Exit, CommandError> {
     Ok(failed.unwrap_or(Exit::Done))
 }
 
-/// Compares two commands in interleaved runs. `first` gets what the second does and the first does not, before the comparison
-/// is printed.
+/// Compares two versions of a command, each in its folder, in interleaved runs. `first` gets what the second does and the first
+/// does not, before the comparison is printed.
 pub(super) fn between(
     plan: &Plan,
     commands: &[Command; 2],
+    folders: [&Path; 2],
     first: impl FnOnce(&[DiffChange]) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     prepare(&plan.runs, &plan.exports)?;
-    let measured = interleaved(commands, plan)?;
+    let mut measured = interleaved(commands, plan)?;
+    for (side, folder) in measured.iter_mut().zip(folders) {
+        side.summary.folder = Some(folder.to_string_lossy().into());
+    }
     first(&came(&measured[0].summary, &measured[1].summary))?;
     deliver(plan, &measured, true)
 }

@@ -63,7 +63,8 @@ fn a_file_that_a_commit_reads_is_found_among_two_hundred_commits() {
         let planted = if number >= 137 { "read line </etc/passwd\n" } else { "" };
         // commits that do not build are skipped
         let broken = if number % 10 == 5 { "BROKEN" } else { "" };
-        format!("#!/bin/sh\n# {number} {broken}\n{planted}echo hello\n")
+        // a file of the commit's own tree, which each tree has elsewhere
+        format!("#!/bin/sh\n# {number} {broken}\nread line <\"$PWD/start\"\n{planted}echo hello\n")
     };
     let folder = repository(200, program);
     let words = ["HEAD~199", "HEAD", "--by", "files_opened", "--build", BUILD, "--", "./started"];
@@ -71,6 +72,7 @@ fn a_file_that_a_commit_reads_is_found_among_two_hundred_commits() {
 
     let text = found(&output, "Change 137");
     assert!(text.contains("it brought:\n    + file    /etc/passwd\n"), "{text}");
+    assert_eq!(text.matches("+ file").count(), 1, "{text}");
     let progress = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(progress.starts_with("by files opened: "), "{progress}");
     assert!(progress.lines().count() <= 20, "{progress}");

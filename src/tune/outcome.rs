@@ -135,11 +135,15 @@ impl Comparing {
     }
 }
 
-/// What a failing run says of itself: its last line. Interpreters indent the calls that led to an error, before or after it.
+/// What a failing run says of itself: its last line, or that with its error. Interpreters indent the calls that led to it.
 fn last_line(run: &Outcome) -> String {
     let text = String::from_utf8_lossy(&run.stderr).into_owned();
+    let style = Regex::new("\u{1b}\\[[0-9;]*m");
+    let text = style.map_or_else(|_| text.clone(), |style| style.replace_all(&text, "").into_owned());
     let mut lines = text.lines().rev().filter(|line| !line.trim().is_empty());
-    let last = lines.clone().find(|line| !line.starts_with(char::is_whitespace)).or_else(|| lines.next());
+    let mut outer = lines.clone().filter(|line| !line.starts_with(char::is_whitespace));
+    let error = outer.clone().find(|line| line.to_ascii_lowercase().contains("error"));
+    let last = error.or_else(|| outer.next()).or_else(|| lines.next());
     last.map_or(String::new(), |line| format!(": {}", short(line)))
 }
 
@@ -180,6 +184,9 @@ mod tests {
         assert!(difference.contains("status 3") && difference.ends_with(": no such file"), "{difference}");
         let traced = outcome(1, "", "app.rb:1: no file\n\tfrom app.rb:7\n");
         assert!(strict.difference(&plain, &traced).unwrap().ends_with(": app.rb:1: no file"));
+        let styled =
+            outcome(1, "", "\u{1b}[31mError\u{1b}[0m: no file\nrequire(x)\n\u{1b}[31m   ^\u{1b}[0m\n");
+        assert!(strict.difference(&plain, &styled).unwrap().ends_with(": Error: no file"));
         assert!(strict.clone().only_exit().difference(&plain, &other).is_none());
         assert!(
             strict

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// A thread that is woken on an idle processor runs sooner than this. After a longer time, others had the processor.
 const SOON: Nanos = Nanos(500_000);
 
+/// After its last event, the kernel releases what a thread had, and then gives its processor to the next one within this time.
+const LAST_WORK: Nanos = Nanos(100_000);
+
 /// Whether others had the processor in this step, although the thread could have run.
 pub fn is_taken(step: &Step) -> bool {
     match *step.what {
@@ -60,6 +63,8 @@ struct Turn {
 struct Turns {
     begin: BTreeMap<Nanos, Turn>,
     end: BTreeMap<Nanos, Turn>,
+    /// The last turn of each thread, by its last event.
+    last: BTreeMap<Nanos, Turn>,
 }
 
 impl Turns {
@@ -79,6 +84,7 @@ impl Turns {
             let last = Turn { pid, begin, end: thread.start + thread.lifetime };
             if last.end > begin {
                 turns.begin.insert(begin, last);
+                turns.last.insert(last.end, last);
             }
         }
         turns
@@ -99,8 +105,14 @@ impl Turns {
     }
 
     fn before(&self, wait: &Step) -> impl Iterator<Item = &Turn> {
-        let (first, start) = (self.end.get(&(wait.start + wait.elapsed)), wait.start);
-        std::iter::successors(first, move |turn| self.end.get(&turn.begin).filter(|_| turn.begin > start))
+        let (first, start) = (self.left_at(wait.start + wait.elapsed), wait.start);
+        std::iter::successors(first, move |turn| self.left_at(turn.begin).filter(|_| turn.begin > start))
+    }
+
+    /// The turn after which a thread left its processor at this instant.
+    fn left_at(&self, at: Nanos) -> Option<&Turn> {
+        let ended = || self.last.range(Nanos(at.0.saturating_sub(LAST_WORK.0))..at).next_back();
+        self.end.get(&at).or_else(|| ended().map(|(_, turn)| turn))
     }
 
     fn is_of_another_process(&self, wait: &Step, pid: u32) -> bool {

@@ -283,6 +283,21 @@ fn who_keeps_the_processor_is_told_by_who_leaves_it_when_the_turn_comes() {
 }
 
 #[test]
+fn a_process_that_ends_leaves_its_processor_to_the_one_that_waits() {
+    let found = |ends: u64| {
+        let mut account = run([quiet(), vec![(600_000, What::Off(Reason::Created))]].concat());
+        let mut thread = account.threads[0].clone();
+        (thread.pid, thread.tid, thread.steps) = (ROOT + 1, ROOT + 1, Vec::new());
+        thread.lifetime = Nanos(ends);
+        account.threads.push(thread);
+        account.path = vec![PathPiece { thread: 0, pid: ROOT, tid: ROOT, from: Nanos(0), to: account.total }];
+        (is_busy(&account), rules(account, &MachineFacts::default()))
+    };
+    assert_eq!(found(1_550_100), (false, vec!["competing-threads"]));
+    assert_eq!(found(1_450_100), (true, vec![]), "long before its turn came");
+}
+
+#[test]
 fn who_takes_the_processor_is_told_by_whose_turn_begins_at_that_instant() {
     let found = |from, to| rules(beside_a_turn(ROOT, from, to), &MachineFacts::default());
     assert_eq!(

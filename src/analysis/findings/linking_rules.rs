@@ -24,7 +24,8 @@ pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
         .map_or((Nanos(0), Extent::default()), |finding| (finding.cost, finding.extent));
     // the loader's user code, too, executes the instructions that trap
     let user = machine.loader.map_or(Nanos(0), |user| Nanos(user.0.saturating_sub(traps.0.0)));
-    let cost = cost(steps.iter().copied()) + user;
+    let unmapping = unmapping(run);
+    let cost = cost(steps.iter().copied()) + user + unmapping.total();
     if !noteworthy(cost, account, 10) {
         return None;
     }
@@ -33,6 +34,10 @@ pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
     let calls = steps.iter().filter(|step| matches!(*step.what, What::Call { .. })).count();
     let faults = account.page_faults().map_or(String::new(), |_| format!("{faults} page faults, "));
     let code = if machine.loader.is_some() { format!(", {user} of its code") } else { String::new() };
+    let end = match unmapping.total() {
+        Nanos(0) => String::new(),
+        time => format!(", {time} to unmap libraries at the exit"),
+    };
     let own = own_relocation(run, &steps, user);
     let saves = Nanos(cost.0.saturating_sub(own.0)).max(own);
     let advice = if own == saves {
@@ -44,13 +49,27 @@ pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
         "A statically linked program does none of it; a program with fewer libraries does less.".to_owned()
     };
     let text = format!(
-        "Dynamic linking ({faults}{calls} system calls of ld.so{code}{}{}). {advice}",
+        "Dynamic linking ({faults}{calls} system calls of ld.so{code}{end}{}{}). {advice}",
         relocations(run).unwrap_or_default(),
         longest_libraries(run.loads, own),
     );
     let before = Extent::of_user_code(account, |_| true).without(&traps.1);
-    let extent = Extent::of(steps.iter().copied()).and(&before.part(user));
+    let extent = Extent::of(steps.iter().copied()).and(&before.part(user)).and(&unmapping);
     Some(Finding::new("dynamic-linking", cost, text).saving(saves).on(extent))
+}
+
+/// The part of the exits in which the kernel unmaps libraries: that which their pages have in all page faults.
+fn unmapping(run: &Evidence) -> Extent {
+    let faults = run.account.steps.iter().filter_map(|step| match &*step.what {
+        What::Fault(fault) => Some(fault.region.file().is_some_and(|path| path.contains(".so"))),
+        _ => None,
+    });
+    let (all, libraries) =
+        faults.fold((0, 0), |(all, libraries), of_library| (all + 1, libraries + u64::from(of_library)));
+    let exits = |step: &&Step| matches!(&*step.what, What::Call { name, .. } if name.starts_with("exit"));
+    let extent = Extent::of(run.account.steps.iter().filter(exits));
+    let part = u128::from(extent.total().0) * u128::from(libraries) / u128::from(all.max(1_u64));
+    extent.part(Nanos(u64::try_from(part).unwrap_or_default()))
 }
 
 /// A symbol that is looked up by its name takes as long as this many relocations that only add the address of the file.

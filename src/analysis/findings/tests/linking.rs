@@ -19,6 +19,26 @@ fn a_tenth_of_the_time_in_ld_so_is_dynamic_linking() {
 }
 
 #[test]
+fn libraries_are_unmapped_at_the_exit() {
+    let library = (10_000, fault(Region::File("/lib/libc.so.6".into()), Role::Executable, false));
+    let own = (10_000, fault(Region::Heap, Role::Executable, false));
+    let end = vec![
+        (150_000, call("mmap", None, false, Role::Loader)),
+        (80_000, call("exit_group", None, false, Role::Libc)),
+    ];
+    let account = run([quiet(), vec![library.clone(), library.clone(), library, own], end].concat());
+    let found = findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default());
+    let linking = found.iter().find(|finding| finding.rule == "dynamic-linking").unwrap();
+    // three of the four faults were in libraries
+    assert_eq!((linking.cost, linking.saves), (Nanos(210_000), Some(Nanos(210_000))));
+    assert!(
+        linking.text.contains("1 system calls of ld.so, 60.0 µs to unmap libraries at the exit"),
+        "{}",
+        linking.text
+    );
+}
+
+#[test]
 fn libraries_of_which_no_code_runs_are_unused_unless_samples_show_it() {
     let loads = ["used", "idle", "sampled"].map(|name| {
         load(LIBRARY, &format!("lib{name}.so"), &format!("/lib/lib{name}.so"), [100_000, 100_000], 1)

@@ -17,7 +17,8 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
     let functions = &run.user_code?.divided.functions;
     let function = functions.iter().find(|function| function.frame.function.is_some())?;
     let name = function.frame.function.as_deref()?;
-    let says_nothing = executes_cpuid(run, name) || interprets(name);
+    // what collects garbage has a finding of its own
+    let says_nothing = executes_cpuid(run, name) || interprets(name) || collects(name);
     if !noteworthy(Nanos::rounded(function.self_time.time), run.account, 10) || says_nothing {
         return None;
     }
@@ -232,21 +233,19 @@ fn native_part(nodes: &[Node], root: usize) -> Option<(String, Nanos)> {
     (time >= NATIVE * nodes[root].time).then(|| (name.to_owned(), Nanos::rounded(time)))
 }
 
+fn collects(function: &str) -> bool {
+    COLLECTORS.iter().any(|known| function.starts_with(known))
+}
+
 /// Garbage collection while the program starts or ends.
 pub(super) fn garbage_collection(run: &Evidence) -> Option<Finding> {
-    let collects = |function: &&Function| {
-        function
-            .frame
-            .function
-            .as_deref()
-            .is_some_and(|name| COLLECTORS.iter().any(|known| name.starts_with(known)))
-    };
+    let is_collector = |function: &&Function| function.frame.function.as_deref().is_some_and(collects);
     let function = run
         .user_code?
         .divided
         .functions
         .iter()
-        .filter(collects)
+        .filter(is_collector)
         .max_by(|a, b| a.total.time.total_cmp(&b.total.time))?;
     let name = function.frame.function.as_deref().unwrap_or_default();
     let caused = for_caller(run, Kind::GarbageCollection, "during");
@@ -292,7 +291,7 @@ fn freeing(nodes: &[Node], collector: &str) -> f64 {
     (0..nodes.len()).filter(outermost).map(|index| nodes[index].time).sum()
 }
 
-fn is_python(module: &str) -> bool {
+pub(super) fn is_python(module: &str) -> bool {
     let file = module.rsplit('/').next().unwrap_or_default();
     file.starts_with("python") || file.starts_with("libpython")
 }

@@ -180,3 +180,22 @@ fn the_native_function_that_an_interpreted_program_calls_most_is_named() {
     );
     assert!(found(100_000.0).iter().all(|finding| finding.rule != "user-code"), "the imports say enough");
 }
+
+#[test]
+fn the_collector_of_garbage_has_one_finding() {
+    let function = |name: &str, time: f64| Function {
+        frame: Frame::native("/bin/python3", Some(name.into())),
+        self_time: Estimate { time, low: time, high: time },
+        total: Estimate { time, low: time, high: time },
+        samples: 9,
+        lines: vec![],
+    };
+    let found = |name| {
+        let divided = Divided { functions: vec![function(name, 300_000.0)], ..Divided::default() };
+        let user_code = Some(UserCode { divided, ..UserCode::default() });
+        let summary = Summary { user_code, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default()).iter().map(|it| it.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(found("gc_collect_main"), ["garbage-collection"]);
+    assert_eq!(found("parse"), ["hottest-function"]);
+}

@@ -12,6 +12,7 @@ pub mod align;
 mod announced;
 mod apply;
 pub mod attribution;
+pub mod behind_env;
 pub mod binaries;
 pub mod call_text;
 mod call_values;

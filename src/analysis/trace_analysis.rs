@@ -1,5 +1,6 @@
 //! A command's runs, explained: the summary of their accounts, and what is known of the runs themselves.
 
+use super::behind_env;
 use super::binaries::{Binaries, FileBinaries};
 use super::correction::{Correction, ObserverCosts};
 use super::findings::{self, Finding};
@@ -145,7 +146,7 @@ impl TraceAnalysis {
         let worst = worst(&observed.recordings)?;
         summary.loads = loads::of_path(&summary.median_run, &binaries);
         summary.linked = libraries::linked(&summary.median_run, &summary.loads, &binaries);
-        summary.environment = observed.environment.clone();
+        summary.environment = behind_env::environment(&summary.median_run, &observed.environment);
         for (account, loads) in &mut summary.others {
             *loads = loads::of_path(account, &binaries);
         }

@@ -1,6 +1,7 @@
 //! A recording from a file, explained by the files that it saw.
 
 use crate::analysis::Summary;
+use crate::analysis::behind_env;
 use crate::analysis::binaries::FileBinaries;
 use crate::analysis::libraries;
 use crate::analysis::loads;
@@ -62,7 +63,8 @@ pub fn replayed(path: &Path, along: Along, mark: Option<&str>) -> Result<Replaye
     summary.linked.retain(|file| recorded.as_ref().is_some_and(|then| then.is_unchanged(&file.path)));
     summary.marks = named_spans::named_spans(&marks, 0);
     summary.within = mark.map(str::to_owned);
-    summary.environment = environment.clone().map_or(KnownEnvironment::Unknown, KnownEnvironment::Recorded);
+    let known = environment.clone().map_or(KnownEnvironment::Unknown, KnownEnvironment::Recorded);
+    summary.environment = behind_env::environment(&summary.median_run, &known);
     let backend = recording.backend;
     let analysis = TraceAnalysis {
         exit: recording.exit,

@@ -2,7 +2,7 @@
 
 use super::environment::shown;
 use super::{Command, environment};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
@@ -60,6 +60,49 @@ impl KnownEnvironment {
             }
         }
     }
+
+    /// The variable whose value, a list with colons, has at least half of these folders, where it is known.
+    pub fn variable_with_folders(&self, folders: &[&str]) -> Option<String> {
+        let KnownEnvironment::Whole(all) = self else { return None };
+        let wanted: BTreeSet<&str> = folders.iter().map(|folder| folder.trim_end_matches('/')).collect();
+        let named = |value: &OsString| {
+            let value = value.to_string_lossy();
+            let parts: BTreeSet<&str> = value.split(':').map(|part| part.trim_end_matches('/')).collect();
+            parts.intersection(&wanted).count()
+        };
+        let most = all.iter().map(|(name, value)| (named(value), name)).max_by_key(|(count, _)| *count);
+        let (_, name) = most.filter(|(count, _)| *count > 0 && count * 2 >= wanted.len())?;
+        Some(name.to_string_lossy().into_owned())
+    }
+
+    /// Each variable and how many bytes it takes in the memory of a program (`environ(7)`), where they are known.
+    pub fn sizes(&self) -> Option<Vec<(String, usize)>> {
+        let KnownEnvironment::Whole(all) = self else { return None };
+        let size = |(name, value): (&OsString, &OsString)| {
+            (name.to_string_lossy().into_owned(), name.len() + value.len() + "=\0".len())
+        };
+        Some(all.iter().map(size).collect())
+    }
+
+    /// Sets a variable, as a program does that executes another one. What is not known stays unknown.
+    pub fn set(&mut self, name: &str, value: &str) {
+        match self {
+            KnownEnvironment::Unknown => {}
+            KnownEnvironment::Recorded(record) => {
+                record.insert(name.to_owned(), shown(name, value.as_ref()));
+            }
+            KnownEnvironment::Whole(all) => drop(all.insert(name.into(), value.into())),
+        }
+    }
+
+    /// Removes the variables for which `is_unset` holds.
+    pub fn unset(&mut self, is_unset: impl Fn(&str) -> bool) {
+        match self {
+            KnownEnvironment::Unknown => {}
+            KnownEnvironment::Recorded(record) => record.retain(|name, _| !is_unset(name)),
+            KnownEnvironment::Whole(all) => all.retain(|name, _| !is_unset(&name.to_string_lossy())),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -85,5 +128,15 @@ mod tests {
 
         let unknown = KnownEnvironment::Unknown;
         assert_eq!((unknown.sets("LD_BIND_NOW"), unknown.variables_with("/ca.pem")), (None, Vec::new()));
+    }
+
+    #[test]
+    fn the_variable_that_lists_most_of_the_folders_is_known() {
+        let variables = [("PATH", "/bin:/usr/bin"), ("PYTHONPATH", "/a:/b/:/c")];
+        let all = variables.map(|(name, value)| (name.into(), value.into()));
+        let known = KnownEnvironment::Whole(all.into());
+        assert_eq!(known.variable_with_folders(&["/a/", "/b", "/d"]).as_deref(), Some("PYTHONPATH"));
+        assert_eq!(known.variable_with_folders(&["/a", "/d", "/e"]), None);
+        assert_eq!(known.sizes().unwrap(), [("PATH".to_owned(), 19), ("PYTHONPATH".to_owned(), 21)]);
     }
 }

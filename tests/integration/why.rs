@@ -236,6 +236,35 @@ fn the_first_thread_alone_waits() {
     assert!(text.contains("until another thread or process of the program ends this wait"), "{text}");
 }
 
+/// Waits, and writes the first byte.
+const WRAPPED: &str = r#"
+#include <unistd.h>
+int main(void)
+{
+	usleep(300000);
+	return write(1, "x\n", 2) != 2;
+}
+"#;
+
+#[test]
+fn a_wrapper_cannot_save_the_program_that_it_waits_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), WRAPPED, &[]) else { return skipped("no C compiler") };
+    let program = program.to_str().unwrap();
+    let script = format!("x=$(sleep 0.1); {program}; exit $?");
+    let words = ["--backend", "bpf", "-r", "1", "--no-samples", "--", "/bin/sh", "-c", &script];
+    let Some(result) = result(&words) else { return skipped("the bpf backend does not work here") };
+    let text = finding(&result, "programs").expect("it waits for `sleep`");
+    assert!(text.contains("1 program that it starts: `sleep`"), "{text}");
+    let text = finding(&result, "exec-chain").expect("the shell takes a quarter of the time");
+    assert!(text.contains(&format!("`{program}` works in a child process behind 1 other exec")), "{text}");
+    let total = result["total_ns"].as_u64().unwrap();
+    for finding in result["findings"].as_array().unwrap().iter().filter(|it| it["rule"] != "sleep") {
+        let saves = finding["saves_ns"].as_u64().unwrap_or_default();
+        assert!(saves + 300_000_000 <= total, "the program provably sleeps so long: {finding}");
+    }
+}
+
 fn finding<'r>(result: &'r Value, rule: &str) -> Option<&'r str> {
     let of_rule = result["findings"].as_array()?.iter().find(|finding| finding["rule"] == rule);
     of_rule?["text"].as_str()

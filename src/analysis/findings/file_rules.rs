@@ -2,11 +2,12 @@
 
 use super::extent::{Extent, Processes};
 use super::work_rules::for_caller;
+use super::wrapped::chain;
 use super::{Evidence, Finding, noteworthy};
 use crate::analysis::loads::{EXECUTABLE, FILE, LIBRARY, Load, is_code, is_module};
 use crate::analysis::profile::{Estimate, Function, Kind};
 use crate::analysis::runs::AskedRuntime;
-use crate::analysis::{Account, Step, What};
+use crate::analysis::{Account, ProcessAccount, Step, What};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,10 +139,12 @@ struct Started<'l> {
     nested: BTreeMap<&'l str, Nanos>,
 }
 
-/// The programs that the program starts, by name, with the processes that are created for them.
+/// The programs that the program starts, by name, with the processes that are created for them. What a wrapper starts to do
+/// the work is the program itself.
 pub(super) fn programs(run: &Evidence) -> Option<Finding> {
-    let programs = started(run.loads);
-    let forks = Forks::of(run.account);
+    let chain = chain(run.account);
+    let programs = started(run.loads, &chain);
+    let forks = Forks::of(run.account, &chain);
     let executed: Nanos = programs.values().map(|program| program.total).sum();
     let (cost, count) =
         (executed + forks.time, programs.values().map(|program| program.count).sum::<usize>());
@@ -165,9 +168,8 @@ pub(super) fn programs(run: &Evidence) -> Option<Finding> {
         "It waits for {what}: {}. Each one that is not started saves a fork, an exec and a start-up.",
         longest.join(", ")
     );
-    let root = run.account.root;
-    let extent =
-        Extent::between(run.account, [Nanos(0), Nanos(u64::MAX)], |pid| pid != root).and(&forks.extent);
+    let is_other = |pid| chain.iter().all(|process| process.pid != pid);
+    let extent = Extent::between(run.account, [Nanos(0), Nanos(u64::MAX)], is_other).and(&forks.extent);
     Some(Finding::new("programs", cost, text).saving_all().on(extent))
 }
 
@@ -179,18 +181,17 @@ struct Forks {
 }
 
 impl Forks {
-    fn of(account: &Account) -> Forks {
+    fn of(account: &Account, chain: &[&ProcessAccount]) -> Forks {
         let (processes, executions) = (Processes::of(account), account.executions());
         let mut children = BTreeSet::new();
         let mut is_of_fork = |step: &&Step| {
             let pid = processes.at(step.start);
-            if pid == account.root {
-                return creates_process(&step.what);
+            if chain.iter().any(|process| process.pid == pid) {
+                return creates_process(&step.what, chain);
             }
-            let is_copy = match (executions.at(pid, step.start), executions.at(account.root, step.start)) {
-                (Some(own), Some(of_root)) => std::ptr::eq(own, of_root),
-                _ => false,
-            };
+            let Some(own) = executions.at(pid, step.start) else { return false };
+            let of_chain = |process: &&ProcessAccount| executions.at(process.pid, step.start);
+            let is_copy = chain.iter().filter_map(of_chain).any(|exec| std::ptr::eq(own, exec));
             if is_copy {
                 children.insert(pid);
             }
@@ -207,10 +208,12 @@ impl Forks {
     }
 }
 
-fn creates_process(what: &What) -> bool {
+/// Whether a call creates a process that does not lead to the program itself.
+fn creates_process(what: &What, chain: &[&ProcessAccount]) -> bool {
     let What::Call { name, text, .. } = what else { return false };
-    matches!(&**name, "fork" | "vfork")
-        || matches!(&**name, "clone" | "clone3") && !text.contains("CLONE_THREAD")
+    let creates = matches!(&**name, "fork" | "vfork")
+        || matches!(&**name, "clone" | "clone3") && !text.contains("CLONE_THREAD");
+    creates && !chain.iter().any(|process| text.ends_with(&format!(" = {}", process.pid)))
 }
 
 /// The line of a shell's file that starts a program, by the shell's own report: `, from plug.zsh:3`.
@@ -230,14 +233,20 @@ fn place(run: &Evidence, program: &str) -> String {
     }
 }
 
-/// The programs that the first program starts, each with those that it starts in turn.
-fn started(loads: &[Load]) -> BTreeMap<&str, Started<'_>> {
+/// How long the programs work that the first program starts.
+pub(super) fn executed(loads: &[Load]) -> Nanos {
+    started(loads, &[]).values().map(|program| program.total).sum()
+}
+
+/// The programs that the processes of a chain start, each with those that it starts in turn.
+fn started<'l>(loads: &'l [Load], chain: &[&ProcessAccount]) -> BTreeMap<&'l str, Started<'l>> {
     let loads: Vec<&Load> = loads.iter().filter(|load| load.is_file()).collect();
+    let leading = leading(&loads, chain);
     let mut programs: BTreeMap<&str, Started> = BTreeMap::new();
     let mut outside: Option<(u32, &str)> = None;
     for (index, load) in loads.iter().enumerate() {
         outside = outside.filter(|(depth, _)| load.depth > *depth);
-        if load.runtime != EXECUTABLE || load.depth == 0 {
+        if load.runtime != EXECUTABLE || load.depth == 0 || leading.contains(&index) {
             continue;
         }
         let time = without_programs(&loads[index..]);
@@ -251,6 +260,25 @@ fn started(loads: &[Load]) -> BTreeMap<&str, Started<'_>> {
         }
     }
     programs
+}
+
+/// The places of the loads that lead to the program itself: each is the longest one of its file within the one before.
+fn leading(loads: &[&Load], chain: &[&ProcessAccount]) -> BTreeSet<usize> {
+    let mut places = BTreeSet::new();
+    let mut inside = 0..loads.len();
+    for exec in chain.iter().skip(1).filter_map(|process| process.execs.last()) {
+        let is_one = |index: &usize| {
+            let load = loads[*index];
+            load.runtime == EXECUTABLE && load.depth > 0 && load.path() == &*exec.path
+        };
+        let Some(place) = inside.clone().filter(is_one).max_by_key(|index| loads[*index].total) else {
+            break;
+        };
+        let deeper = loads[place + 1..].iter().take_while(|load| load.depth > loads[place].depth).count();
+        places.insert(place);
+        inside = place + 1..place + 1 + deeper;
+    }
+    places
 }
 
 /// The time of the first of these loads, without that of the programs that it starts.

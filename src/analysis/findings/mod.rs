@@ -19,6 +19,7 @@ mod process_rules;
 mod processor_rules;
 mod runtime_rules;
 mod work_rules;
+mod wrapped;
 
 use super::libraries::LinkedFile;
 use super::loads::{Load, ShellCommand};
@@ -339,7 +340,7 @@ fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load], running: f64) {
     all.retain(|finding| finding.rule != "modules" || reported * 100 < finding.cost.0 * SAYS_MORE);
 
     // while a module waits for a program that it starts, its own process computes nothing
-    let modules = cost(all, MODULES).saturating_sub(cost(all, &["programs"]));
+    let modules = cost(all, MODULES).saturating_sub(file_rules::executed(loads).0);
     let file = all.iter().find(|finding| finding.rule == "slow-file");
     let file = file.map_or(0, |it| it.cost.0.saturating_sub(file_rules::programs_of(loads, &it.subject).0));
     let loaded = Nanos::rounded(Nanos(modules.max(file)).as_f64() * running).0;

@@ -2,50 +2,63 @@
 
 use super::extent::Extent;
 use super::peers::peer;
+use super::wrapped::chain;
 use super::{Finding, cost, fewer_calls, noteworthy, role};
 use crate::analysis::attribution::shares;
 use crate::analysis::critical_path::{main_thread_waits, piece_steps};
 use crate::analysis::step_times::StepTimes;
-use crate::analysis::{Account, PathPiece, Reason, Role, Step, What};
+use crate::analysis::{Account, Execution, PathPiece, ProcessAccount, Reason, Role, Step, What};
 use firstbyte_measure::arch::Wait;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The tracee executes other programs before the program itself.
+/// The tracee executes other programs before the program itself, or starts the program as a child and waits for it.
 pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
-    let root = account.processes.iter().find(|process| process.pid == account.root)?;
-    let (last, before) = root.execs.split_last()?;
+    let chain = chain(account);
+    let program = chain.last()?;
+    let execs: Vec<&Execution> = chain.iter().flat_map(|process| &process.execs).collect();
+    let (last, before) = execs.split_last()?;
     if before.is_empty() {
         return None;
     }
 
     let names: Vec<&str> = before.iter().map(|exec| &*exec.path).collect();
-    let (own, others) = until(account, last.start);
+    let (how, when, end) = match program.end {
+        Some(end) if program.pid != account.root => ("works in a child process", " before and after it", end),
+        _ => ("is executed", "", account.total),
+    };
+    let (own, others) = outside(account, &chain, [last.start, end]);
     let of_it = match others {
         Nanos(0) => String::new(),
         time => format!(", {time} of it in the programs that they start meanwhile"),
     };
     let text = format!(
-        "`{}` is executed behind {} ({}), which take this long{of_it}. If these only find it, calling it directly saves that \
+        "`{}` {how} behind {} ({}), which take this long{when}{of_it}. If these only find it, calling it directly saves that \
          time.",
         last.path,
         if before.len() == 1 { "1 other exec".to_owned() } else { format!("{} other execs", before.len()) },
         names.join(", ")
     );
-    let extent = Extent::between(account, [Nanos(0), last.start], |_| true);
+    let extent = [[Nanos(0), last.start], [end, Nanos(u64::MAX)]]
+        .map(|times| Extent::between(account, times, |_| true))
+        .into_iter()
+        .fold(Extent::default(), |all, part| all.and(&part));
     Some(Finding::new("exec-chain", own + others, text).saving_all().on(extent))
 }
 
-/// How long the tracee itself worked before an instant, and how long others did for which it waited.
-fn until(account: &Account, end: Nanos) -> (Nanos, Nanos) {
+/// How long the processes of a chain themselves worked outside of an interval, and how long others did for which they waited.
+fn outside(account: &Account, chain: &[&ProcessAccount], [from, to]: [Nanos; 2]) -> (Nanos, Nanos) {
     let (mut ours, mut others) = (Nanos(0), Nanos(0));
     let times = StepTimes::of(&account.threads);
-    for piece in account.path.iter().filter(|piece| piece.from < end) {
-        let piece = PathPiece { to: piece.to.min(end), ..*piece };
+    let parts = |piece: &PathPiece| {
+        [PathPiece { to: piece.to.min(from), ..*piece }, PathPiece { from: piece.from.max(to), ..*piece }]
+    };
+    for piece in account.path.iter().flat_map(parts).filter(|piece| piece.from < piece.to) {
+        let is_of_chain = chain.iter().any(|process| process.pid == piece.pid);
         for step in piece_steps(&times, &piece) {
             let waits = matches!(*step.what, What::Off(Reason::For(Wait::Child | Wait::Vfork)));
-            let time = if piece.pid == account.root && !waits { &mut ours } else { &mut others };
+            let time = if is_of_chain && !waits { &mut ours } else { &mut others };
             *time = *time + step.self_time;
         }
     }

@@ -338,3 +338,86 @@ fn another_process_of_the_program_that_takes_the_processor_is_no_thread() {
     let other = text(ROOT + 1);
     assert!(other.starts_with("The program's own processes took or kept the processor once"), "{other}");
 }
+
+/// A shell that starts `tr`, then a program as a child, and waits for both. `writers` write to stdout.
+fn wrapper(writers: &[u32], waits_in: &str) -> Summary {
+    let [helper, program] = [ROOT + 1, ROOT + 2];
+    let mut account =
+        run([quiet(), vec![(1_000, call("write", Some("stdout"), false, Role::Libc))]].concat());
+    account.threads[0].steps.pop();
+    let write = account.steps[2].clone();
+    let mut started = vec![(helper, 50_000, 150_000, "/bin/tr"), (program, 200_000, 990_000, "/bin/java")];
+    for (pid, start, end, path) in started.drain(..) {
+        let exec = Execution {
+            start: Nanos(start),
+            path: path.into(),
+            executed: path.into(),
+            ..account.processes[0].execs[0].clone()
+        };
+        let of_root = account.processes[0].clone();
+        account.processes.push(ProcessAccount {
+            pid,
+            parent: ROOT,
+            start: Nanos(start),
+            end: Some(Nanos(end)),
+            execs: vec![exec],
+            ..of_root
+        });
+        let thread =
+            ThreadAccount { pid, tid: pid, steps: vec![write.clone()], ..account.threads[0].clone() };
+        account.threads.push(thread);
+    }
+    for thread in
+        account.threads.iter_mut().filter(|thread| !writers.contains(&thread.pid) && thread.pid != ROOT)
+    {
+        thread.steps.clear();
+    }
+    if writers.contains(&ROOT) {
+        account.threads[0].steps.push(write);
+    }
+    let wait = call(waits_in, None, false, Role::Libc);
+    let wait =
+        Step { start: Nanos(200_000), elapsed: Nanos(790_000), self_time: Nanos(0), what: wait.into() };
+    account.threads[0].steps.push(wait);
+    let piece = |pid, from, to| {
+        let thread = (pid - ROOT) as usize;
+        PathPiece { thread, pid, tid: pid, from: Nanos(from), to: Nanos(to) }
+    };
+    account.path = vec![
+        piece(ROOT, 0, 50_000),
+        piece(helper, 50_000, 150_000),
+        piece(ROOT, 150_000, 200_000),
+        piece(program, 200_000, 990_000),
+        piece(ROOT, 990_000, 1_001_100),
+    ];
+    let loads = vec![
+        load(EXECUTABLE, "x", "/x", [111_100, 1_001_100], 0),
+        load(EXECUTABLE, "tr", "/bin/tr", [100_000, 100_000], 1),
+        load(EXECUTABLE, "java", "/bin/java", [790_000, 790_000], 1),
+    ];
+    Summary { loads, ..Summary::of(vec![account]).unwrap() }
+}
+
+#[test]
+fn a_program_that_a_wrapper_waits_for_is_not_saved() {
+    let found = |writers: &[u32], waits_in| {
+        let found = findings(&wrapper(writers, waits_in), &MachineFacts::default());
+        let of_rule = |rule| found.iter().find(|it| it.rule == rule).cloned();
+        (of_rule("programs").unwrap(), of_rule("exec-chain"))
+    };
+    for writers in [&[ROOT + 2][..], &[]] {
+        let (programs, wrappers) = found(writers, "wait4");
+        assert_eq!(programs.saves, Some(Nanos(100_000)), "{}", programs.text);
+        assert!(programs.text.starts_with("It waits for 1 program that it starts: `tr` 100 µs."));
+        let text = wrappers.unwrap().text;
+        assert!(
+            text.starts_with("`/bin/java` works in a child process behind 1 other exec (/x), which"),
+            "{text}"
+        );
+    }
+    for writers in [[ROOT, ROOT + 2], [ROOT + 1, ROOT + 2]] {
+        let (programs, wrappers) = found(&writers, "wait4");
+        assert_eq!((programs.saves, wrappers), (Some(Nanos(890_000)), None), "others write, too");
+    }
+    assert_eq!(found(&[], "read").1, None, "it wants the output");
+}

@@ -92,4 +92,5 @@ mod watch;
 mod watch_hostile;
 mod watch_trace;
 mod why;
+mod why_causes;
 mod widths;

@@ -60,6 +60,19 @@ impl Extent {
         Extent::of(steps.filter(|step| wanted(processes.at(step.start))))
     }
 
+    /// What lies in an interval, also of the steps that began before.
+    pub(super) fn during(account: &Account, [from, to]: [Nanos; 2]) -> Extent {
+        // at most so many steps lie within each other
+        const NESTED: usize = 4;
+        let [first, end] = [from, to].map(|at| account.steps.partition_point(|step| step.start < at));
+        let part = |step: &Step| {
+            let inside = (step.start + step.elapsed).min(to).0.saturating_sub(step.start.max(from).0);
+            Part { step: (step.start, step.elapsed), time: inside.min(step.self_time.0) }
+        };
+        let steps = &account.steps[first.saturating_sub(NESTED)..end.max(first)];
+        Extent::of_parts(steps.iter().map(part).collect())
+    }
+
     /// User code of a program, by the name of its file. If too little of it is found (the program is executed by another name),
     /// all user code.
     pub(super) fn of_program(account: &Account, name: &str, time: Nanos) -> Extent {

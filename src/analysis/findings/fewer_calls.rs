@@ -96,11 +96,15 @@ impl Kind {
 
 /// What the calls returned, in all.
 fn bytes(calls: &[&Step]) -> f64 {
-    let of_call = |step: &&Step| match &*step.what {
-        What::Call { text, .. } => text.rsplit(" = ").next().and_then(|result| result.parse::<u64>().ok()),
+    calls.iter().filter_map(|step| returned(step)).sum::<u64>() as f64
+}
+
+/// What a call returned, if that is a number.
+pub(super) fn returned(step: &Step) -> Option<u64> {
+    match &*step.what {
+        What::Call { text, .. } => text.rsplit(" = ").next().and_then(|result| result.parse().ok()),
         _ => None,
-    };
-    calls.iter().filter_map(of_call).sum::<u64>() as f64
+    }
 }
 
 fn paths(calls: &[&Step]) -> usize {

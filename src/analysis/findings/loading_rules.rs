@@ -1,88 +1,10 @@
 //! Findings about the files of a program and about its first instructions.
 
 use super::extent::Extent;
-use super::{Cpuid, Finding, MachineFacts, TRAP, cost, noteworthy, role};
-use crate::analysis::{Account, Region, Role, Step, What};
-use firstbyte_measure::arch::CallFacts;
+use super::{Cpuid, Finding, MachineFacts, TRAP, cost, noteworthy};
+use crate::analysis::{Account, Region, Step, What};
 use firstbyte_measure::units::Nanos;
 use std::collections::BTreeMap;
-
-/// Files that were looked for and not found: at least three failed calls.
-pub(super) fn failed_searches(account: &Account) -> Option<Finding> {
-    let failed = |step: &&Step| {
-        matches!(&*step.what, What::Call { failed: true, file: Some(_), text, .. } if is_missing(text))
-            && step.what.call_facts().is_some_and(CallFacts::looks_up)
-            && !step.what.is_mark()
-    };
-    let steps: Vec<&Step> = account.steps.iter().filter(failed).collect();
-    let cost = cost(steps.iter().copied());
-    if steps.len() < 3 || !noteworthy(cost, account, 1) {
-        return None;
-    }
-
-    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-    for step in &steps {
-        if let What::Call { file: Some(path), .. } = &*step.what {
-            *names.entry(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()).or_default() += 1;
-        }
-    }
-
-    let (name, times) = names.into_iter().max_by_key(|(_, times)| *times)?;
-    let by_loader = steps.iter().filter(|step| role(&step.what) == Some(Role::Loader)).count();
-    let searching =
-        if by_loader * 2 > steps.len() { "most of them for libraries" } else { "in all processes" };
-    let most = if times > 1 { format!(", most often of `{name}`, {times} times") } else { String::new() };
-    let (advice, saves) = first_folder(account, &steps);
-    let text =
-        format!("{} lookups of files that do not exist failed ({searching}){most}. {advice}", steps.len());
-    let finding = Finding::new("failed-searches", cost, text).on(Extent::of(steps));
-    Some(match saves {
-        Some(saves) => finding.saving(saves),
-        None => finding,
-    })
-}
-
-/// Searches that end in the same folder.
-#[derive(Default)]
-struct EndingIn<'s> {
-    misses: u64,
-    /// The folders of the longest of them.
-    most: u64,
-    first: &'s str,
-}
-
-/// What to put first in a search path, and what that saves; `None`: no folder has what is looked for.
-fn first_folder(account: &Account, failed: &[&Step]) -> (String, Option<Nanos>) {
-    let mut folders: BTreeMap<&str, EndingIn> = BTreeMap::new();
-    for search in &account.searches {
-        if let (Some(found), Some(first)) = (&search.found, search.folders.first()) {
-            let entry = folders.entry(found).or_default();
-            entry.misses += search.misses;
-            entry.most = entry.most.max(search.folders.len() as u64);
-            entry.first = if entry.first.is_empty() { first } else { entry.first };
-        }
-    }
-    let Some((found, ending)) = folders.iter().max_by_key(|(_, ending)| ending.misses) else {
-        return ("No folder has these files: look for them only where they can be.".to_owned(), None);
-    };
-    // what is found elsewhere is still looked for in the same folders, which are then new to the one who searches
-    let others = account.searches.iter().filter(|search| search.found.as_deref() != Some(found));
-    let is_shared =
-        others.into_iter().any(|search| search.folders.first().is_some_and(|it| it == ending.first));
-    let spared = ending.misses.saturating_sub(if is_shared { ending.most } else { 0 });
-    let saves = cost(failed.iter().copied()).0 * spared.min(failed.len() as u64) / failed.len().max(1) as u64;
-    let advice = format!(
-        "`{found}` has what {} of them look for elsewhere: put it before `{}` in the search path.",
-        ending.misses,
-        ending.first.split("/glibc-hwcaps/").next().unwrap_or_default()
-    );
-    (advice, Some(Nanos(saves)))
-}
-
-/// Whether a failed call failed because the file does not exist. `readlink` of a file that is no link fails, too.
-fn is_missing(text: &str) -> bool {
-    !text.contains(" = -1 ") || text.ends_with("ENOENT") || text.ends_with("ENOTDIR")
-}
 
 /// A library, other than the C library, with at least a fifth of the page faults on the critical path.
 pub(super) fn heavy_library(account: &Account) -> Option<Finding> {

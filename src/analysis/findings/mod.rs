@@ -5,6 +5,8 @@
 
 mod arrangement;
 mod code_rules;
+mod connection_rules;
+mod environment_rules;
 mod extent;
 mod fewer_calls;
 mod file_rules;
@@ -12,12 +14,14 @@ mod initialiser_rules;
 mod language_rules;
 mod linking_rules;
 mod loading_rules;
+mod lock_rules;
 mod module_rules;
 mod packages;
 mod peers;
 mod process_rules;
 mod processor_rules;
 mod runtime_rules;
+mod search_rules;
 mod work_rules;
 mod wrapped;
 
@@ -26,7 +30,7 @@ use super::loads::{Load, ShellCommand};
 use super::profile::Estimate;
 use super::runs::RunTimes;
 use super::user_code::UserCode;
-use crate::analysis::{Account, Role, Step, Summary, What};
+use crate::analysis::{Account, Reason, Role, Step, Summary, What};
 use crate::document::named_span::NamedSpan;
 use crate::stats::quantile::{quantile, sorted};
 use extent::Extent;
@@ -170,11 +174,12 @@ pub const TRAP: Nanos = Nanos(300);
 
 type Rule = fn(&Evidence) -> Option<Finding>;
 
-const RULES: [Rule; 32] = [
+const RULES: [Rule; 37] = [
     linking_rules::dynamic_linking,
     linking_rules::bind_now,
     linking_rules::unused_libraries,
-    |run| loading_rules::failed_searches(run.account),
+    search_rules::failed_searches,
+    search_rules::searched_folders,
     |run| loading_rules::heavy_library(run.account),
     |run| loading_rules::new_memory(run.account),
     |run| loading_rules::trapped_instructions(run.account, run.machine),
@@ -195,12 +200,16 @@ const RULES: [Rule; 32] = [
     |run| work_rules::work(run, &work_rules::COMPILATION),
     |run| work_rules::work(run, &work_rules::REGULAR_EXPRESSIONS),
     |run| work_rules::work(run, &work_rules::JSON),
+    |run| work_rules::work(run, &work_rules::YAML),
     |run| work_rules::work(run, &work_rules::TEMPLATES),
     |run| process_rules::exec_chain(run.account),
     |run| process_rules::from_disk(run.account),
     |run| processor_rules::competing_threads(run.account),
     |run| process_rules::sleep(run.account),
     |run| process_rules::waits(run.account),
+    |run| lock_rules::locks(run.account),
+    |run| connection_rules::failed_connections(run.account),
+    environment_rules::large_environment,
     |run| process_rules::after_the_first_byte(run.account),
     |run| process_rules::slow_calls(run.account),
 ];
@@ -265,21 +274,33 @@ const BUSY: f64 = 0.9;
 /// The loads in the run that is shown. What runtimes report is of another run: if that one took longer, as it does where
 /// reporting takes long, so did its loads. Waits do not become longer, and no report tells them apart: if the other run
 /// waited, its times stay as they were reported. If they are more than all of the run that is shown, other programs made it
-/// wait.
+/// wait. What a load takes longer than that run computed in all is its own wait, as far as the run that is shown waits as long.
 fn of_run_shown(summary: &Summary) -> Vec<Load> {
+    let shown = &summary.median_run;
+    let less_taken = |time: Nanos| Nanos(time.0.saturating_sub(taken(shown).0));
+    let is_wait = |step: &&Step| matches!(*step.what, What::Off(Reason::For(_)));
+    let waits = cost(shown.steps.iter().filter(is_wait));
     let computed = |run: &RunTimes| run.processor.as_f64() >= BUSY * run.wall.as_f64();
-    let less_taken = |time: Nanos| Nanos(time.0.saturating_sub(taken(&summary.median_run).0)).as_f64();
-    let longest = match summary.reporting_run {
-        Some(run) if computed(&run) => less_taken(summary.median_run.wall) / run.wall.as_f64().max(1.0),
-        _ => less_taken(summary.median_run.total) / most_reported(&summary.loads).as_f64().max(1.0),
+    let [here, there, waits, computed] = match summary.reporting_run {
+        Some(run) if computed(&run) => [less_taken(shown.wall), run.wall, Nanos(0), run.wall],
+        run => {
+            let processor = run.map_or(Nanos(u64::MAX), |run| run.processor);
+            [less_taken(shown.total), most_reported(&summary.loads), waits, processor]
+        }
     };
-    let scaled = |time: Nanos| Nanos::rounded(time.as_f64() * longest.min(1.0));
-    let shown = |load: &Load| {
+
+    let rest = |all: Nanos| Nanos(all.0.saturating_sub(waits.0)).as_f64();
+    let factor = (rest(here) / rest(there).max(1.0)).min(1.0);
+    let scaled = |time: Nanos| {
+        let waited = Nanos(time.0.saturating_sub(computed.0)).min(waits);
+        waited + Nanos::rounded((time - waited).as_f64() * factor)
+    };
+    let of_run = |load: &Load| {
         let [self_time, total] =
             [load.self_time, load.total].map(|time| if load.is_file() { time } else { scaled(time) });
         Load { self_time, total, ..load.clone() }
     };
-    summary.loads.iter().map(shown).collect()
+    summary.loads.iter().map(of_run).collect()
 }
 
 /// The time that the runtime which reports the most reports.
@@ -307,6 +328,7 @@ const PARTS_OF_REST: &[&str] = &[
     work_rules::COMPILATION.name,
     work_rules::REGULAR_EXPRESSIONS.name,
     work_rules::JSON.name,
+    work_rules::YAML.name,
     work_rules::TEMPLATES.name,
 ];
 

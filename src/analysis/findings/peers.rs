@@ -10,6 +10,20 @@ const NAME_SERVER: u16 = 53;
 /// Where the C library finds the addresses of name servers.
 const NAMES_SERVERS: &str = "/etc/resolv.conf";
 
+/// The address of the network that is among the arguments of a call.
+pub(super) fn internet(text: &str) -> Option<SocketAddr> {
+    text.split([' ', '}']).find_map(|word| word.parse().ok())
+}
+
+/// Whether a call polls a connection that is not accepted yet.
+pub(super) fn is_connecting(account: &Account, polling: &Step) -> bool {
+    let connects = |step: &Step| match &*step.what {
+        What::Call { name, text, .. } => &**name == "connect" && text.ends_with(" EINPROGRESS"),
+        _ => false,
+    };
+    last_use(account, polling).is_some_and(connects)
+}
+
 /// What is at the other end of the socket on which a call waits, or which it polls first, in words; `None`: it waits for
 /// something else.
 pub(super) fn peer(account: &Account, call: &Step) -> Option<String> {
@@ -25,9 +39,7 @@ pub(super) fn peer(account: &Account, call: &Step) -> Option<String> {
 /// The address of the socket, or the one to which the call connects it.
 fn own_peer(call: &Step) -> Option<SocketAddr> {
     match &*call.what {
-        What::Call { name, text, .. } if &**name == "connect" => {
-            text.split([' ', '}']).find_map(|word| word.parse().ok())
-        }
+        What::Call { name, text, .. } if &**name == "connect" => internet(text),
         What::Call { file: Some(file), .. } => file.parse().ok(),
         _ => None,
     }

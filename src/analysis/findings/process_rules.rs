@@ -1,7 +1,7 @@
 //! Findings about processes and about the machine.
 
 use super::extent::Extent;
-use super::peers::peer;
+use super::peers::{is_connecting, peer};
 use super::wrapped::chain;
 use super::{Finding, cost, fewer_calls, noteworthy, role};
 use crate::analysis::attribution::shares;
@@ -210,6 +210,11 @@ impl<'s> Waited<'s> {
         }
     }
 
+    fn is_connecting(&self, account: &Account, reason: Reason) -> bool {
+        let polled = || self.longest.1.is_some_and(|call| is_connecting(account, call));
+        reason == Reason::For(Wait::Connection) || reason == Reason::For(Wait::Poll) && polled()
+    }
+
     fn text(&self, account: &Account, reason: Reason, end: End) -> String {
         let times = times(self.count);
         let (name, file) = match self.longest.1.map(|call| &*call.what) {
@@ -243,13 +248,16 @@ impl<'s> Waited<'s> {
             (End::Unseen, _) => format!(
                 "The program waits in `{name}` ({times}{longest}). What ends this wait is only seen with bpf."
             ),
-            (_, Reason::For(Wait::Connection)) if peer.is_some() => {
+            _ if peer.is_some() && self.is_connecting(account, reason) => {
                 format!("The program waits until its connection is accepted ({times}{longest}).")
             }
             _ if peer.is_some() => format!("The program waits for an answer ({times}{longest})."),
             (_, Reason::Exec) => format!(
                 "The process sleeps inside its exec ({times}): the kernel reads the file from disk there, waits for a lock, \
                  or moves the process to a processor that has less to do. Measure on a quieter machine."
+            ),
+            (_, Reason::For(Wait::FileLock)) if file.is_some() => format!(
+                "The program waits for a file lock ({times}{longest}), which a program has that is not traced."
             ),
             _ => format!(
                 "The program waits for {} ({times}{longest}), and no thread of it ends this wait: another program, a \

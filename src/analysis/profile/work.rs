@@ -14,6 +14,7 @@ pub enum Kind {
     PythonModules,
     RegularExpressions,
     Json,
+    Yaml,
     Templates,
 }
 
@@ -39,11 +40,15 @@ const NATIVE: [(Kind, &[&str]); 4] = [
 ];
 
 /// Packages and modules of the standard libraries, by their language.
-const LIBRARIES: [(Kind, &str, &[&str]); 8] = [
+const LIBRARIES: [(Kind, &str, &[&str]); 12] = [
     (Kind::RegularExpressions, "Python", &["re", "regex", "sre_compile", "sre_parse"]),
     (Kind::Json, "Python", &["json", "simplejson"]),
     (Kind::Json, "Ruby", &["json"]),
     (Kind::Json, "Perl", &["JSON"]),
+    (Kind::Yaml, "Python", &["yaml", "ruamel"]),
+    (Kind::Yaml, "Ruby", &["psych"]),
+    (Kind::Yaml, "JavaScript", &["js-yaml", "yaml"]),
+    (Kind::Yaml, "Perl", &["YAML"]),
     (Kind::Templates, "Python", &["chameleon", "chevron", "genshi", "jinja2", "mako", "pystache"]),
     (Kind::Templates, "Ruby", &["erb", "erubi", "haml", "liquid", "mustache", "slim"]),
     (Kind::Templates, "JavaScript", &["ejs", "eta", "handlebars", "liquidjs", "mustache", "nunjucks", "pug"]),

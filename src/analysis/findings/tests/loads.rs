@@ -367,4 +367,14 @@ fn reported_times_are_those_of_the_run_that_is_shown() {
     let found = findings(&summary, &MachineFacts::default()).remove(0);
     assert_eq!(found.cost, Nanos(1_000_100));
     assert!(found.text.contains("`a` 750 µs; `b` 250 µs."), "others made it wait: {}", found.text);
+
+    // two thirds of the run that is shown, and so of the long load, are a sleep
+    let asleep = (2_000_000, What::Off(Reason::For(Wait::Sleep)));
+    let sleeping = run([quiet(), vec![asleep]].concat());
+    let loads = vec![load("Python", "a", "", [4_000_100; 2], 0), load("Python", "b", "", [500_000; 2], 0)];
+    let reporting_run = times(9_000_000, 2_000_100);
+    let summary = Summary { loads, reporting_run, ..Summary::of(vec![sleeping]).unwrap() };
+    let found = findings(&summary, &MachineFacts::default());
+    let text = &found.iter().find(|finding| finding.rule == "reported").unwrap().text;
+    assert!(text.contains("`a` 2.80 ms; `b` 200 µs."), "{text}");
 }

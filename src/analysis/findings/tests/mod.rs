@@ -1,5 +1,6 @@
 //! For every rule, there is a run that triggers it and one that does not.
 
+mod causes;
 mod code;
 mod linking;
 mod loading;
@@ -13,8 +14,8 @@ use crate::analysis::libraries::LinkedFile;
 use crate::analysis::loads::{EXECUTABLE, FILE, LIBRARY};
 use crate::analysis::profile::{Divided, Frame, Function, Node};
 use crate::analysis::{
-    Code, CodeOrigin, ExecStage, Execution, FileAccount, PageFault, PathPiece, ProcessAccount, Reason,
-    Region, ThreadAccount,
+    Code, CodeOrigin, ExecStage, Execution, FileAccount, PageFault, PathPiece, ProcessAccount, Region,
+    ThreadAccount,
 };
 use crate::inspect::headers::Linking;
 use crate::inspect::relocations::Relocations;

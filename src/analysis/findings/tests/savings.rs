@@ -63,6 +63,16 @@ fn a_folder_is_only_to_come_first_where_one_has_what_is_looked_for() {
         "{}",
         first.text
     );
+    // another search through the first folder, after those for libraries of this processor
+    let mut shared = account(Some("/c"));
+    let folder = "/a/glibc-hwcaps/x86-64-v3".to_owned();
+    let hardware =
+        FileSearch { misses: 5, folders: vec![folder, "/a".to_owned()], ..shared.searches[0].clone() };
+    let other = FileSearch { misses: 1, found: Some("/d".to_owned()), ..shared.searches[0].clone() };
+    shared.searches = vec![hardware, other];
+    // 5 misses less the two folders, which are then new to the other search
+    assert_eq!(found(shared, "failed-searches").unwrap().saves, Some(Nanos(60_000)));
+
     let nowhere = found(account(None), "failed-searches").unwrap();
     assert_eq!(nowhere.saves, None);
     assert!(nowhere.text.ends_with("No folder has these files: look for them only where they can be."));

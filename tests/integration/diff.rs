@@ -90,7 +90,7 @@ fn a_difference_has_a_page_of_its_own_and_a_place_in_a_report() {
     assert_eq!(firstbyte(&["report", &path("d.json"), "-o", &path("r.html")]).0, Some(0));
     for file in ["d.html", "r.html"] {
         let page = std::fs::read_to_string(path(file)).unwrap();
-        assert!(page.contains("<section id=\"difference\"") && page.contains(" more than A, "), "{file}");
+        assert!(page.contains("<section id=\"difference\"") && page.contains(" than A, "), "{file}");
         assert!(page.contains("What trace finds, and what became of it"), "{file}");
         assert!(page.matches("fill-user").count() > 2, "{file}: both sides, and the key");
     }

@@ -225,7 +225,7 @@ fn an_ordinary_user_gets_functions_of_node_too() {
     let result =
         serde_json::from_slice::<Value>(&output.stdout).map(|document| document["results"][0].clone());
     match result.ok().filter(|result| !result["sampling"].is_null()) {
-        Some(result) => assert_eq!(row(&result, "JavaScript", "light")["line"], 13),
+        Some(result) => assert_eq!(row(&result, "JavaScript", "heavy")["line"], 8),
         None => skipped("that user may not sample"),
     }
 }

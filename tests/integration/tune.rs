@@ -278,7 +278,7 @@ fn an_interruption_shows_what_is_proven() {
         ["--budget", "10m", "--catalogue", own.to_str().unwrap(), "--only", "unset-BUSY", "./program"];
     let mut command = firstbyte(folder.path(), &words);
     command.env("BUSY", "1").env("RUNS", &runs).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
+    let child = with_default_signal(libc::SIGINT, &mut command).spawn().unwrap();
     wait_until("it measures", || fs::read_to_string(&runs).is_ok_and(|text| text.lines().count() >= 160));
     let pid = i32::try_from(child.id()).unwrap();
     // SAFETY: a signal to our own child.

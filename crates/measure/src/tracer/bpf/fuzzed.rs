@@ -3,10 +3,8 @@
 use super::full_records::{LongPaths, add, records};
 use super::phases_session::parse;
 use super::{starts, watch_records};
-use crate::launch::ExitStatus;
-use crate::launch::Usage;
 use crate::tracer::watch::WatchEvent;
-use crate::tracer::{Backend, Event, EventKind, Output, Recording};
+use crate::tracer::{Backend, Event, EventKind, Recording};
 use crate::units::Nanos;
 
 /// The bytes of a record in the phases mode without its path.

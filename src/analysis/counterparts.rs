@@ -1,47 +1,33 @@
-//! Files of two start-ups that play the same part: the program that each side runs, and the file that is executed for it.
+//! Files of two start-ups that play the same part: the program that each side runs, the wrappers before it, and the files that
+//! are executed for them.
 
 use super::model::Execution;
 use super::step::{PageFault, Region, What};
 use super::summary::Summary;
 use std::sync::Arc;
 
+/// Paths of one side, each with the name that both sides share.
+type SharedNames = Vec<(Arc<str>, Arc<str>)>;
+
 /// The files of one side that have another path on the other side, each with the name that both sides share.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counterparts {
-    shared: Vec<(Arc<str>, Arc<str>)>,
+    shared: SharedNames,
     /// Files in this folder have their path from there.
     folder: Option<Arc<str>>,
 }
 
 const PROGRAM: &str = "the program";
+const WRAPPER: &str = "the wrapper";
 /// The interpreter of a script, or the file to which a symbolic link leads.
 const EXECUTABLE: &str = "the executed file";
 
 impl Counterparts {
     /// For both sides. A file that has the same path on both keeps its name.
     pub(super) fn of(first: &Summary, second: &Summary) -> [Counterparts; 2] {
-        let in_folder =
-            |summary: &Summary| Counterparts { shared: Vec::new(), folder: summary.folder.clone() };
-        let [mut ours, mut theirs] = [first, second].map(in_folder);
-        let executions = [first, second].map(executions);
-        let [Some(a), Some(b)] = executions.map(<[Execution]>::last) else { return [ours, theirs] };
-        if executions[0].len() != executions[1].len() {
-            return [ours, theirs];
-        }
-
-        let mut add = |name: &str, [a, b]: [&Arc<str>; 2]| {
-            if a != b {
-                ours.shared.push((Arc::clone(a), name.into()));
-                theirs.shared.push((Arc::clone(b), name.into()));
-            }
-        };
-        add(PROGRAM, [&a.path, &b.path]);
-        match [a, b].map(|execution| is_same_file(&execution.path, &execution.executed)) {
-            [true, true] => add(PROGRAM, [&a.executed, &b.executed]),
-            [false, false] => add(EXECUTABLE, [&a.executed, &b.executed]),
-            _ => {}
-        }
-        [ours, theirs]
+        let [ours, theirs] = shared_names([first, second].map(executions));
+        let within = |shared, summary: &Summary| Counterparts { shared, folder: summary.folder.clone() };
+        [within(ours, first), within(theirs, second)]
     }
 
     /// The shared name of a file, or else its path.
@@ -87,6 +73,42 @@ impl Counterparts {
     }
 }
 
+/// For the files of both sides that have other paths there, the names that they share.
+fn shared_names(sides: [&[Execution]; 2]) -> [SharedNames; 2] {
+    let (mut ours, mut theirs) = (SharedNames::new(), SharedNames::new());
+    if sides[0].is_empty() || sides[0].len() != sides[1].len() {
+        return [ours, theirs];
+    }
+
+    let mut add = |name: &str, [a, b]: [&Arc<str>; 2]| {
+        let is_new = ours.iter().all(|(known, _)| known != a) && theirs.iter().all(|(known, _)| known != b);
+        if a != b && is_new {
+            ours.push((Arc::clone(a), name.into()));
+            theirs.push((Arc::clone(b), name.into()));
+        }
+    };
+    // the program first: what is executed twice is that
+    for (name, (a, b)) in parts(sides[0].len()).iter().zip(sides[0].iter().zip(sides[1])).rev() {
+        add(name, [&a.path, &b.path]);
+        match [a, b].map(|execution| is_same_file(&execution.path, &execution.executed)) {
+            [true, true] => add(name, [&a.executed, &b.executed]),
+            [false, false] if name == PROGRAM => add(EXECUTABLE, [&a.executed, &b.executed]),
+            [false, false] => add(&format!("{EXECUTABLE} of {name}"), [&a.executed, &b.executed]),
+            _ => {}
+        }
+    }
+    [ours, theirs]
+}
+
+/// What each of so many programs is that are executed one after another.
+fn parts(executions: usize) -> Vec<String> {
+    let wrapper = |number| match executions {
+        2 => WRAPPER.to_owned(),
+        _ => format!("{WRAPPER} {number}"),
+    };
+    (1..executions).map(wrapper).chain([PROGRAM.to_owned()]).collect()
+}
+
 /// What the tracee's own process executed.
 fn executions(summary: &Summary) -> &[Execution] {
     summary.median_run.processes.first().map_or(&[], |process| &process.execs)
@@ -99,4 +121,38 @@ fn file_name(path: &str) -> &str {
 /// As far as the paths tell: one may be relative.
 fn is_same_file(a: &str, b: &str) -> bool {
     file_name(a) == file_name(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firstbyte_measure::units::Nanos;
+
+    #[test]
+    fn wrappers_under_other_paths_are_counterparts_as_the_program_is() {
+        let exec = |path: &str, executed: &str| Execution {
+            start: Nanos(0),
+            took: Nanos(0),
+            path: path.into(),
+            executed: executed.into(),
+            argv: Vec::new(),
+        };
+        let side = |version: &str| {
+            let wrapper = exec(&format!("/{version}/bin/run"), &format!("/{version}/bin/sh"));
+            [exec("/usr/bin/env", "/usr/bin/env"), wrapper, exec(&format!("/{version}/lib/app"), "app")]
+        };
+        let (old, new) = (side("1"), side("2"));
+        let shared = |path: &str| {
+            let [first, second] = shared_names([&old, &new]).map(|names| {
+                names.into_iter().find(|(of, _)| path.ends_with(&of[2..])).map(|(_, name)| name)
+            });
+            assert_eq!(first, second);
+            first
+        };
+        assert_eq!(shared("/lib/app").as_deref(), Some("the program"));
+        assert_eq!(shared("/bin/run").as_deref(), Some("the wrapper 2"));
+        assert_eq!(shared("/bin/sh").as_deref(), Some("the executed file of the wrapper 2"));
+        assert_eq!(shared("/usr/bin/env"), None);
+        assert_eq!(shared_names([&old, &new[1..]]), [SharedNames::new(), SharedNames::new()]);
+    }
 }

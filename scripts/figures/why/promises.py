@@ -35,7 +35,7 @@ def document(words, env, cwd):
     return json.loads(text)
 
 def expanded(text, env):
-    return re.sub(r'\$(\w+)', lambda found: env.get(found[1], ''), text)
+    return re.sub(r'\$(\w+)', lambda found: env.get(found[1], found[0]), text)
 
 def of_side(case, side, env):
     """The command of a side. Its variables are set by `env`'s own exec only if the case says so; else they are firstbyte's."""

@@ -3,6 +3,7 @@
 
 use crate::clock;
 use crate::tracer::{Event, EventCost, EventCosts, EventKind};
+use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -43,8 +44,19 @@ fn in_child(work: impl FnOnce()) -> bool {
             work();
             libc::_exit(0);
         }
-        let mut status = -1;
-        child > 0 && libc::waitpid(child, &raw mut status, 0) == child && status == 0
+        child > 0 && ended_well(child)
+    }
+}
+
+/// Reaps the child, also if a signal interrupts the wait.
+fn ended_well(child: i32) -> bool {
+    let mut status = -1;
+    loop {
+        // SAFETY: the out-pointer is valid.
+        let reaped = unsafe { libc::waitpid(child, &raw mut status, 0) };
+        if reaped == child || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return reaped == child && status == 0;
+        }
     }
 }
 

@@ -293,6 +293,7 @@ impl Exported<'_> {
             (Format::Html, Exported::Check { checked, document }) => {
                 html::of_json(&[json::render(checked), json::render(document)])?
             }
+            (Format::Html, Exported::Trace(trace)) => html::of_trace(trace.document),
             (Format::Html, _) => html::of_json(&[self.json()])?,
             (Format::Markdown, Exported::Check { checked, .. }) => check_markdown::render(checked),
             (_, Exported::Check { document, .. }) => return Exported::Bench(document).render(format),

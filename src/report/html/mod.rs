@@ -36,6 +36,6 @@ mod trace_answer;
 mod tune;
 mod watch;
 
-pub use page::{of_json, render};
+pub use page::{of_json, of_trace, render};
 pub use source::PageSource;
 pub use together::Together;

@@ -38,9 +38,18 @@ const SCRIPTS: [&str; 6] = [
     include_str!("assets/start.js"),
 ];
 
+/// What a page calls the document that a command has just made.
+const THIS_RUN: &str = "this run";
+
+/// The page of a trace. It may have a million steps, which take 2 GB while their JSON is read back.
+pub fn of_trace(document: &TraceDocument) -> String {
+    let source = PageSource::Trace(Box::new(document.clone()));
+    render(&[(THIS_RUN.to_owned(), source)], &Together::default())
+}
+
 /// The page of the documents that a command has just made: what their JSON contains, read back.
 pub fn of_json(documents: &[String]) -> Result<String, ReadError> {
-    let name = "this run";
+    let name = THIS_RUN;
     let read = |json: &String| {
         let source = PageSource::parse(json, Path::new(name))?;
         let name = if documents.len() > 1 { source.name() } else { name };

@@ -219,13 +219,16 @@ fn an_ordinary_user_gets_functions_of_node_too() {
     let Some(node) = interpreters().pop() else { return };
     let Some(folder) = of_nobody() else { return };
     write_program(folder.path());
-    let words = ["./firstbyte", "trace", "--no-overhead", "-r", "3", "--export-json", "-", "--"];
+    let words = ["./firstbyte", "trace", "--no-overhead", "-r", "6", "--export-json", "-", "--"];
     let words = [&words[..], &[node.to_str().unwrap(), "app.js"]].concat();
     let output = as_nobody(folder.path(), &words).output().unwrap();
     let result =
         serde_json::from_slice::<Value>(&output.stdout).map(|document| document["results"][0].clone());
     match result.ok().filter(|result| !result["sampling"].is_null()) {
-        Some(result) => assert_eq!(row(&result, "JavaScript", "heavy")["line"], 8),
+        Some(result) => {
+            let lines = ["heavy", "light"].map(|name| row(&result, "JavaScript", name)["line"].clone());
+            assert_eq!(lines, [8, 13]);
+        }
         None => skipped("that user may not sample"),
     }
 }

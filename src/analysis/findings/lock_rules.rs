@@ -65,7 +65,7 @@ fn call_at<'t>(times: &StepTimes<'t>, thread: usize, at: Nanos) -> Option<&'t St
 fn lock(waiting: &Step, releasing: Option<&Step>) -> Option<String> {
     let What::Call { name, text, file, failed: false, .. } = &*waiting.what else { return None };
     match &**name {
-        // whoever ends this wait had the lock: it unlocked or closed the file, or it ended
+        // The thread that ends this wait held the lock. It unlocked or closed the file, or it exited.
         "flock" | "fcntl" | "fcntl64" => file.as_ref().map(|file| format!("the lock of `{file}`")),
         // 2 is a lock that somebody has and others wait for, in glibc, Go and Rust
         "futex" if text.contains("FUTEX_WAIT") && text.split(", ").nth(2) == Some("2") => {

@@ -157,6 +157,8 @@ fn check(python: &Path, recording: &Recording, seen: &[Seen], burn: &Path) {
     let chain = |it: &Seen| it.names() == ["light", "work", "<module>"];
     let light = innermost("light").into_iter().filter(|it| chain(it)).count();
     assert!(heavy.len() > 20 && is_share(heavy.len(), light, 0.7), "{context}: {} to {light}", heavy.len());
+    let in_loop = heavy.iter().filter(|it| [2, 3, 4].contains(&it.frames[0].2)).count();
+    assert!(in_loop + 2 >= heavy.len(), "{context}: the first and the last line take no time");
     for it in &heavy {
         assert_eq!(it.names(), ["heavy", "work", "<module>"], "{context}");
         assert_eq!(Path::new(&it.frames[0].0), burn, "{context}");
@@ -186,7 +188,8 @@ fn check(python: &Path, recording: &Recording, seen: &[Seen], burn: &Path) {
         |it: &&&Seen| it.tid != it.pid && it.names()[1..] == ["run", "_bootstrap_inner", "_bootstrap"];
     assert!(loops.iter().filter(in_thread).count() > 0, "{context}: no thread");
     let in_child = |it: &&&Seen| it.pid != recording.root && it.names()[1..] == ["<module>"];
-    assert!(innermost("light").iter().filter(in_child).count() > 0, "{context}: no fork");
+    let of_child: Vec<_> = seen.iter().filter(|it| it.pid != recording.root).map(Seen::names).collect();
+    assert!(innermost("light").iter().filter(in_child).count() > 0, "{context}: no fork in {of_child:?}");
 }
 
 #[test]

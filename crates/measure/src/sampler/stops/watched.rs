@@ -138,6 +138,10 @@ impl SampleStops for Watched<'_> {
         self.processes.insert(child, copy);
     }
 
+    fn adopted(&mut self, child: i32) {
+        self.processes.insert(child, Process::default());
+    }
+
     fn began(&mut self, task: Task) {
         // before the tracee's first exec, our own code runs
         if self.processes.contains_key(&task.process) && !self.threads.contains_key(&task.thread) {

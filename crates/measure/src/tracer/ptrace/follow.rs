@@ -437,6 +437,9 @@ impl<'r> Follower<'r> {
         };
         for held in self.tree.adopt(is_orphan) {
             self.created(held.0, held.0);
+            if let Some(sampler) = &mut self.sampler {
+                sampler.adopted(held.0);
+            }
             self.began(Task { process: held.0, thread: held.0 });
             held.resume(self.resumed_until(held), 0);
         }

@@ -12,6 +12,10 @@ pub(crate) trait SampleStops: Send {
     /// A process has created another one.
     fn forked(&mut self, parent: i32, child: i32);
 
+    /// A process exists that nobody has announced yet, because a thread of its parent is gone. [`SampleStops::forked`] may
+    /// follow.
+    fn adopted(&mut self, child: i32);
+
     /// A thread is about to execute its first instruction, or a group stop of it has ended.
     fn began(&mut self, task: Task);
 

@@ -23,7 +23,7 @@ pub(super) fn large_environment(run: &Evidence) -> Option<Finding> {
         variables.iter().take(3).map(|(name, size)| format!("`{name}` ({size})")).collect();
     let text = format!(
         "The environment has {bytes} bytes in {} variables, the largest: {}. The kernel copies it at each exec, which takes \
-         this long; a shell also makes variables of its own of it. Unset what the program does not need.",
+         this long; a shell also makes a variable of its own of each. Unset what the program does not need.",
         variables.len(),
         largest.join(", ")
     );

@@ -135,7 +135,8 @@ impl SampleStops for Watched<'_> {
 
     fn forked(&mut self, parent: i32, child: i32) {
         let copy = self.processes.get(&parent).cloned().unwrap_or_default();
-        self.processes.insert(child, copy);
+        // one that was adopted may have executed another program since
+        self.processes.entry(child).or_insert(copy);
     }
 
     fn adopted(&mut self, child: i32) {

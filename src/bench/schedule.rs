@@ -24,7 +24,7 @@ pub enum RunLimit {
 /// What the runs of an experiment are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// Many samples. Blocks are long, and a third of their rounds are untraced. A run that does not count is repeated.
+    /// Many samples. Blocks are long, and at most a quarter of their rounds are untraced. A run that does not count is repeated.
     Time,
     /// A few recordings to explain. Blocks are short, and half of their rounds are untraced. No run is repeated.
     Explain,
@@ -63,9 +63,13 @@ pub const MIN_BESIDE: u32 = MIN_BLOCKS * BLOCK_EXPLAINED;
 const LONG_ROUND: Duration = Duration::from_millis(200);
 
 /// The largest number of blocks. A shared machine's speed changes every second. Within a block this affects traced and
-/// untraced rounds alike, and only blocks are independent of each other.
-const BLOCKS: u32 = 12;
+/// untraced rounds alike, and only blocks are independent of each other. Each one costs two changes.
+const BLOCKS: u32 = 8;
 const MIN_BLOCKS: u32 = 4;
+
+/// With [`Aim::Time`] a block has no more untraced rounds than this. More would make each ratio more precise than the machine
+/// lets different blocks agree.
+const MAX_UNTRACED: u32 = 16;
 
 /// With [`Aim::Explain`] a block has this many traced rounds, until there are [`BLOCKS_EXPLAINED`] blocks. They are short,
 /// because a change of the machine's speed within a block distorts its ratio.
@@ -189,7 +193,8 @@ impl Schedule {
 }
 
 fn timed_block(traced: u32, overhead: bool) -> Block {
-    Block { traced, untraced: if overhead { traced.div_ceil(3) } else { 0 }, untraced_first: false }
+    let untraced = if overhead { traced.div_ceil(3).min(MAX_UNTRACED) } else { 0 };
+    Block { traced, untraced, untraced_first: false }
 }
 
 /// How many rounds fit into a time.
@@ -207,7 +212,10 @@ fn rounds_that_fit(time: Duration, round: Duration, discarded: u32, overhead: bo
     if !overhead {
         return fitting;
     }
-    let beside = |count: u32| fitting.saturating_sub(count * 2 * discarded) / 4 * 3;
+    let beside = |count: u32| {
+        let kept = fitting.saturating_sub(count * 2 * discarded);
+        kept.saturating_sub(count * MAX_UNTRACED).max(kept / 4 * 3)
+    };
     let count = (1..=BLOCKS).find(|&count| blocks(beside(count), discarded) <= count).unwrap_or(BLOCKS);
     beside(count)
 }
@@ -269,7 +277,7 @@ mod tests {
         };
         assert_eq!(rounds(Duration::from_secs(60), Duration::from_secs(60)), MIN_ROUNDS);
         assert_eq!(rounds(Duration::from_secs(60), Duration::from_nanos(1)), MAX_ROUNDS);
-        assert_eq!(rounds(Duration::from_secs(74), Duration::from_secs(1)), 39, "and 13 and 9 changes");
+        assert_eq!(rounds(Duration::from_secs(74), Duration::from_secs(1)), 42, "and 14 and 8 changes");
     }
 
     #[test]
@@ -311,6 +319,13 @@ mod tests {
         assert_eq!(times.map(|ms| rounds(Aim::Explain, ms)), [(20, 20), (16, 16), (20, 0), (3, 0)]);
         let stopped = times.map(|ms| rounds(Aim::ExplainStopped, ms));
         assert_eq!(stopped, [(20, 20), (16, 16), (10, 10), (3, 3)]);
+    }
+
+    #[test]
+    fn many_runs_have_no_more_untraced_ones_than_the_ratio_needs() {
+        let schedule = Schedule::new(Aim::Time, RunLimit::Runs(2000), Duration::from_micros(90), 1, true);
+        assert_eq!(pairs(&schedule), [(250, 16); 8]);
+        assert_eq!(schedule.runs(1), 2000 + 8 * (16 + 2 * 16), "with the discarded ones");
     }
 
     #[test]

@@ -194,6 +194,11 @@ impl Stdout {
         self.kind
     }
 
+    /// Whether output comes to us, so that we can see its first byte.
+    pub(crate) fn arrives(&self) -> bool {
+        matches!(self.kind, OutputKind::Pipe | OutputKind::Pty)
+    }
+
     /// The descriptor that the tracee gets as its stdout.
     pub(super) fn tracee_end(&self) -> i32 {
         self.tracee.as_ref().map_or(-1, AsRawFd::as_raw_fd)

@@ -49,7 +49,8 @@ impl PipeTracer {
         preparation: Preparation<'_>,
     ) -> Result<Recording, LaunchError> {
         let mut stdout = options.stdout()?;
-        let watch = if self.watch == Watch::Exit { launcher.watch() } else { launcher.watch_arrival() };
+        let is_seen = self.watch != Watch::Exit && stdout.arrives();
+        let watch = if is_seen { launcher.watch_arrival() } else { launcher.watch() };
         wait::prepare(watch);
         let child = launcher.launch(&mut stdout, preparation)?;
         let ended = until_cleared(launcher, options, &child, &mut stdout, watch)?;

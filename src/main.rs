@@ -2,6 +2,8 @@
 
 #![cfg_attr(trapped_calls, no_main)]
 
+#[cfg(all(trapped_calls, target_arch = "x86_64"))]
+mod c_library;
 #[cfg(trapped_calls)]
 mod trapped_calls;
 

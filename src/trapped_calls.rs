@@ -25,7 +25,7 @@ std::arch::global_asm!(
     "syscall",
     "add rsp, 32",
     "pop rdx",
-    "jmp _start",
+    "jmp firstbyte_start_c_library",
     // si_code is SYS_SECCOMP: uc_mcontext.gregs[REG_RAX] = -ENOSYS
     ".Lfirstbyte_trapped: cmp dword ptr [rsi + 8], 1",
     "jne 1f",

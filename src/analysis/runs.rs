@@ -117,6 +117,8 @@ pub struct ExpectedCost {
     pub user: f64,
     /// From the launch until it was reaped, in nanoseconds.
     pub wall: f64,
+    /// It has one process with one thread.
+    pub alone: bool,
 }
 
 /// How a command's user code is to be sampled.

@@ -181,6 +181,7 @@ impl TraceAnalysis {
         ExpectedCost {
             user: all_user_time(&self.summary.median_run),
             wall: self.summary.median_run.wall.as_f64(),
+            alone: self.summary.median_run.threads.len() == 1,
         }
     }
 

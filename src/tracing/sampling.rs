@@ -4,8 +4,10 @@ use super::TracePlan;
 use super::runs::{entry, experiment};
 use crate::analysis::runs::{ExpectedCost, Sampled, SampledUser, SamplingWish};
 use crate::bench::schedule::MIN_BESIDE;
-use crate::bench::{Aim, BothKinds, Campaign, ExperimentError, LookForMarks, Measured, Progress, RunLimit};
-use firstbyte_measure::launch::Command;
+use crate::bench::{
+    Aim, BothKinds, Campaign, ExperimentError, LookForMarks, Measured, Placement, Progress, RunLimit,
+};
+use firstbyte_measure::launch::{Command, on_one_processor};
 use firstbyte_measure::sampler::{Sampler, SamplerError, StopSampler, Stream};
 use firstbyte_measure::tracer::Tracer;
 use firstbyte_measure::units::Nanos;
@@ -40,10 +42,16 @@ pub(super) fn sample(
     let unstopped = match wish {
         SamplingWish::Native => None,
         SamplingWish::Unstopped(reason) => Some(reason.to_owned()),
-        SamplingWish::Stopped => match by_stops(command.clone(), plan, expected, progress)? {
-            Ok(sampled) => return Ok(Ok(sampled)),
-            Err(reason) => Some(reason),
-        },
+        SamplingWish::Stopped => {
+            let mut stopped = || by_stops(command.clone(), plan, expected, progress);
+            // then a stop wakes no other processor
+            let on_one = expected.alone && plan.each_run.placement == Placement::Steady;
+            let sampled = if on_one { on_one_processor(stopped) } else { stopped() };
+            match sampled? {
+                Ok(sampled) => return Ok(Ok(sampled)),
+                Err(reason) => Some(reason),
+            }
+        }
     };
 
     // only a program that stops shows its marks
@@ -70,7 +78,7 @@ pub(super) fn user_time(
     let Ok(shortest) = Sampler::shortest_period() else { return Ok(None) };
     let plan = TracePlan { overhead: false, ..plan.clone() };
     // most of it may be user code
-    let course = Course::new(&plan, ExpectedCost { user: wall, wall }, shortest, SHARE_TIMEOUT);
+    let course = Course::new(&plan, ExpectedCost { user: wall, wall, alone: false }, shortest, SHARE_TIMEOUT);
     let mut tracer = Sampler::new(course.period, plan.seed);
     let measured = course.measured(command, &plan, &mut tracer, progress)?;
 
@@ -191,7 +199,7 @@ mod tests {
     #[test]
     fn short_programs_run_often_and_long_ones_are_sampled_seldom() {
         let plan = |user_ms: f64, wall_ms: f64| {
-            let expected = ExpectedCost { user: user_ms * 1e6, wall: wall_ms * 1e6 };
+            let expected = ExpectedCost { user: user_ms * 1e6, wall: wall_ms * 1e6, alone: true };
             runs_and_period(None, true, expected, (MIN_PERIOD, SAMPLING_TIMEOUT))
         };
         assert_eq!(plan(0.1, 0.5), (1000, MIN_PERIOD));
@@ -202,15 +210,17 @@ mod tests {
             runs_and_period(
                 Some(1),
                 false,
-                ExpectedCost { user: 3e9, wall: 3e9 },
+                ExpectedCost { user: 3e9, wall: 3e9, alone: true },
                 (MIN_PERIOD, SAMPLING_TIMEOUT)
             ),
             (1, MAX_PERIOD)
         );
         let expensive = (Nanos(8_000_000), SAMPLING_TIMEOUT);
-        let of = |user| runs_and_period(Some(10), true, ExpectedCost { user, wall: user }, expensive).1;
+        let of = |user| {
+            runs_and_period(Some(10), true, ExpectedCost { user, wall: user, alone: true }, expensive).1
+        };
         assert_eq!([30e6, 60e6, 400e6].map(of), [MAX_SHORTEST_PERIOD, Nanos(3_000_000), expensive.0]);
-        let on_slow_timers = ExpectedCost { user: 30e6, wall: 50e6 };
+        let on_slow_timers = ExpectedCost { user: 30e6, wall: 50e6, alone: true };
         let slow = (Nanos(500_000), SAMPLING_TIMEOUT);
         assert_eq!(runs_and_period(None, true, on_slow_timers, slow), (10, Nanos(500_000)));
     }

@@ -76,6 +76,19 @@ impl CpuSet {
     }
 }
 
+/// Does something on the last of the processors on which the calling thread may run, with the processes and threads that it
+/// creates meanwhile. A thread that waits for another one there need not wake a processor.
+pub fn on_one_processor<T>(action: impl FnOnce() -> T) -> T {
+    let allowed = CpuSet::of_this_thread();
+    let stays = allowed.as_ref().and_then(CpuSet::last).is_some_and(|one| one.keep_this_thread());
+
+    let result = action();
+    if let Some(allowed) = allowed.filter(|_| stays) {
+        allowed.keep_this_thread();
+    }
+    result
+}
+
 /// The processors that this process may use, ascending. Each is tried, because neither the present mask
 /// (`sched_getaffinity(2)`) nor the list of online processors shows what a container allows. Restores the mask.
 fn usable() -> Vec<usize> {
@@ -145,6 +158,14 @@ mod tests {
             let message = "1023".parse::<CpuSet>().unwrap().check().unwrap_err().to_string();
             assert!(message.contains(&format!("no processor 1023, only {}", all[0])), "{message}");
         }
+    }
+
+    #[test]
+    fn one_processor_is_left_again() {
+        let all = CpuSet::of_this_thread().unwrap();
+        let one =
+            on_one_processor(|| std::thread::spawn(|| CpuSet::of_this_thread().unwrap()).join().unwrap());
+        assert_eq!((Some(one), CpuSet::of_this_thread().unwrap()), (all.last(), all));
     }
 
     #[test]

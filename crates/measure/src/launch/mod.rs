@@ -39,7 +39,7 @@ pub mod until;
 mod usage;
 pub mod wait;
 
-pub use affinity::CpuSet;
+pub use affinity::{CpuSet, on_one_processor};
 pub use child::Child;
 pub use command::{Command, ResolveError};
 pub use diagnosis::LaunchError;

@@ -3,7 +3,7 @@
 
 use crate::launch::Command;
 #[cfg(target_arch = "x86_64")]
-use crate::launch::CpuSet;
+use crate::launch::on_one_processor;
 
 /// Why the CPUID instructions could not be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,15 +31,9 @@ pub enum NoCpuidCount {
 #[cfg(target_arch = "x86_64")]
 pub fn cpuid_count(command: &Command) -> Result<u64, NoCpuidCount> {
     // On another processor, each step would have to wake that processor, and then this one.
-    let allowed = CpuSet::of_this_thread();
-    let stays = allowed.as_ref().and_then(CpuSet::last).is_some_and(|one| one.keep_this_thread());
-
-    let count =
-        stepping::Stepped::start(command).ok_or(NoCpuidCount::Untraced).and_then(|child| child.count());
-    if let Some(allowed) = allowed.filter(|_| stays) {
-        allowed.keep_this_thread();
-    }
-    count
+    on_one_processor(|| {
+        stepping::Stepped::start(command).ok_or(NoCpuidCount::Untraced).and_then(|child| child.count())
+    })
 }
 
 /// Other architectures have no such instruction.

@@ -71,9 +71,12 @@ kernels: build-needs
 	scripts/build-needs kernels
 	tests/kernels/run $(KERNELS)
 
-# Tests the functions of interpreted programs with every interpreter of this machine, and writes the table of those that
-# were true. FIRSTBYTE_PERLS and the like name further ones: scripts/frames.
+# Tests the functions of interpreted programs with the interpreters of this machine, of Debian's and Ubuntu's suites and of
+# npm, which it gets as root (8 GB), and writes the table of those that were true. Takes an hour. FIRSTBYTE_PERLS and the like
+# name further ones: scripts/frames.
 frames: build-needs
+	scripts/build-needs frames
+	scripts/frames-systems target/frames
 	scripts/frames --write docs/languages-in-traces.md
 
 # For CI: the oldest and the newest kernel of each architecture, on arm64 only with the tracers.

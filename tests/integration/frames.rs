@@ -27,6 +27,11 @@ def work(rounds):
         light(2000)
 ";
 
+/// The paths in an environment variable, separated by colons.
+pub(crate) fn chosen(variable: &str) -> Option<Vec<PathBuf>> {
+    Some(std::env::split_paths(&std::env::var_os(variable)?).collect())
+}
+
 /// A function of a language. Names of the interpreter's own start are not unique.
 pub(crate) fn row<'r>(result: &'r Value, language: &str, name: &str) -> &'r Value {
     let all = result["user_functions"].as_array().unwrap();

@@ -1,6 +1,6 @@
 //! Functions, files and lines of Node.js in `firstbyte trace`.
 
-use super::frames::{assert_share, row, sampled};
+use super::frames::{assert_share, chosen, row, sampled};
 use super::support::{as_nobody, of_nobody, skipped, write_executable};
 use serde_json::Value;
 use std::fs;
@@ -92,11 +92,10 @@ await burn.consume();
 console.log('done');
 ";
 
-/// The interpreters of this machine, and those whose paths are in `FIRSTBYTE_NODES`, separated by colons.
+/// Those whose paths are in `FIRSTBYTE_NODES`, separated by colons; without it, those of this machine.
 fn interpreters() -> Vec<PathBuf> {
-    let further = std::env::var_os("FIRSTBYTE_NODES").unwrap_or_default();
-    let mut all: Vec<PathBuf> = std::env::split_paths(&further).collect();
-    all.extend(["/usr/bin/node", "/usr/local/bin/node"].map(PathBuf::from));
+    let own = || ["/usr/bin/node", "/usr/local/bin/node"].map(PathBuf::from).to_vec();
+    let mut all = chosen("FIRSTBYTE_NODES").unwrap_or_else(own);
     all.retain(|path| path.exists() && cfg!(target_arch = "x86_64"));
     if all.is_empty() {
         skipped("no Node.js whose frames are read here");

@@ -3,18 +3,16 @@
 mod programs;
 
 use self::programs::{ALL, Truth};
-use super::frames::{assert_share, row, sampled};
+use super::frames::{assert_share, chosen, row, sampled};
 use super::support::{as_nobody, of_nobody, skipped, write_executable};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 impl Truth {
-    /// The interpreters of this machine, and those whose paths are in the variable, separated by colons.
+    /// Those whose paths are in the variable, separated by colons; without it, that of this machine.
     fn interpreters(&self) -> Vec<PathBuf> {
-        let further = std::env::var_os(self.variable).unwrap_or_default();
-        let mut all: Vec<PathBuf> = std::env::split_paths(&further).collect();
-        all.push(PathBuf::from(self.interpreter));
+        let mut all = chosen(self.variable).unwrap_or_else(|| vec![PathBuf::from(self.interpreter)]);
         all.retain(|path| path.exists() && cfg!(target_arch = "x86_64"));
         if all.is_empty() {
             skipped(&format!("no {} whose frames are read here", self.language));

@@ -6,7 +6,7 @@
 
 use super::elf::Elf;
 use super::frame::{Lined, RawFrame, Stopped};
-use super::interpreter::{DEEPEST, Interpreter, MAX_NAME, OneVersion, Stated};
+use super::interpreter::{DEEPEST, Interpreter, MAX_NAME, Named, Stated};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
@@ -28,8 +28,8 @@ const ENTRY: u64 = 16;
 const NAME: u64 = 0;
 const VALUE: u64 = 8;
 const LINE: u64 = 8;
-/// `ARRAY.head`, whose `next` is the first element. `ARRAY_ELEMENT`: `value`, `next`.
-const HEAD: u64 = 16;
+/// `ARRAY.head` in each version, whose `next` is the first element. `ARRAY_ELEMENT`: `value`, `next`.
+const HEADS: [((u8, u8), u64); 4] = [((5, 0), 32), ((5, 1), 24), ((5, 2), 16), ((5, 3), 16)];
 const ELEMENT: u64 = 8;
 const NEXT_ELEMENT: u64 = 16;
 /// `FNV_OFFSET`, `FNV_PRIME`.
@@ -39,6 +39,7 @@ const PRIME: u32 = 16_777_619;
 /// bash in the memory of a process.
 #[derive(Clone, Debug)]
 struct Bash {
+    head: u64,
     /// The addresses of `global_variables`, `shell_functions` and `line_number`.
     variables: [u64; 3],
     functions: HashMap<[String; 2], Arc<Lined>>,
@@ -48,8 +49,10 @@ struct Bash {
 pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn Stated>> {
     let variables = elf.addresses(["global_variables", "shell_functions", "line_number"])?;
     let version = elf.version_after(b"@(#)Bash version ");
-    let at = |variables| Box::new(Bash { variables, functions: HashMap::new() }) as Box<dyn Interpreter>;
-    Some(Box::new(OneVersion { name: "bash", known: (5, 2), version, variables, at }))
+    let at = |head, variables| {
+        Box::new(Bash { head, variables, functions: HashMap::new() }) as Box<dyn Interpreter>
+    };
+    Some(Box::new(Named { name: "bash", known: &HEADS, version, variables, at }))
 }
 
 impl Interpreter for Bash {
@@ -89,7 +92,8 @@ impl Walk<'_, '_> {
     /// The elements of an array.
     fn array(&mut self, table: u64, name: &str) -> Option<Vec<String>> {
         let variable = self.variable(table, name)?;
-        let head = self.word(variable, VALUE).and_then(|array| self.word(array, HEAD))?;
+        let place = self.bash.head;
+        let head = self.word(variable, VALUE).and_then(|array| self.word(array, place))?;
         let (mut elements, mut next) = (Vec::new(), self.word(head, NEXT_ELEMENT)?);
         while next != head && elements.len() < DEEPEST {
             let text = self.word(next, ELEMENT)?;
@@ -156,9 +160,10 @@ fn hash(name: &str) -> u32 {
 
 /// At the variables of the fuzz target.
 #[cfg(fuzzing)]
-pub(super) fn fuzzed(_: u8, at: u64) -> Option<Box<dyn Interpreter>> {
+pub(super) fn fuzzed(version: u8, at: u64) -> Option<Box<dyn Interpreter>> {
     let variables = [0, 8, 16].map(|offset| at + offset);
-    Some(Box::new(Bash { variables, functions: HashMap::new() }))
+    let (_, head) = HEADS[usize::from(version) % HEADS.len()];
+    Some(Box::new(Bash { head, variables, functions: HashMap::new() }))
 }
 
 #[cfg(test)]
@@ -176,7 +181,7 @@ mod tests {
                 2 => Some(u64::from_le_bytes(*b"FUNCNAME")),
                 _ => None,
             });
-            let mut bash = Bash { variables: [0x1000, 0x1008, 0x1010], functions: HashMap::new() };
+            let mut bash = Bash { head: 16, variables: [0x1000, 0x1008, 0x1010], functions: HashMap::new() };
             let mut memory = Memory::default();
             named(&bash.frames(&at(0), &mut memory.reader(&source)));
             for address in (0x1000..0x4000).step_by(72) {

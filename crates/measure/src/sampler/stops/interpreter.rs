@@ -52,24 +52,24 @@ pub(super) fn unknown(interpreter: &str, version: Version) -> String {
     version.map_or_else(|| interpreter.to_owned(), |(major, minor)| format!("{interpreter} {major}.{minor}"))
 }
 
-/// What a file says about an interpreter that is read in one version only, from variables that have names.
+/// What a file says about an interpreter that is read from variables that have names.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OneVersion<const N: usize> {
+pub(super) struct Named<L: 'static, const N: usize> {
     pub(super) name: &'static str,
-    pub(super) known: (u8, u8),
+    /// The versions, and what differs between them.
+    pub(super) known: &'static [((u8, u8), L)],
     pub(super) version: Version,
     /// The addresses of the variables.
     pub(super) variables: [u64; N],
     /// The interpreter whose variables have these addresses.
-    pub(super) at: fn([u64; N]) -> Box<dyn Interpreter>,
+    pub(super) at: fn(L, [u64; N]) -> Box<dyn Interpreter>,
 }
 
-impl<const N: usize> Stated for OneVersion<N> {
+impl<L: Copy + Debug + Sync, const N: usize> Stated for Named<L, N> {
     fn placed(&self, bias: u64) -> Result<Box<dyn Interpreter>, String> {
-        if self.version != Some(self.known) {
-            return Err(unknown(self.name, self.version));
-        }
-        Ok((self.at)(self.variables.map(|address| address.wrapping_add(bias))))
+        let known = self.known.iter().find(|(known, _)| Some(*known) == self.version);
+        let (_, layout) = known.ok_or_else(|| unknown(self.name, self.version))?;
+        Ok((self.at)(*layout, self.variables.map(|address| address.wrapping_add(bias))))
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Debug)]
-    struct At([u64; 1]);
+    struct At(u64, [u64; 1]);
 
     impl Interpreter for At {
         fn frames(&mut self, _: &Stopped<'_>, _: &mut Reader<'_>) -> Vec<RawFrame> {
@@ -93,23 +93,23 @@ mod tests {
         }
 
         fn joint(&self) -> Joint {
-            assert_eq!(self.0, [10]);
+            assert_eq!((self.0, self.1), (16, [10]));
             Joint::Leaf
         }
     }
 
     #[test]
-    fn only_the_known_version_is_read_and_an_unknown_one_is_named() {
-        let stated = |version| OneVersion {
-            name: "zsh",
-            known: (5, 9),
+    fn only_known_versions_are_read_and_an_unknown_one_is_named() {
+        let stated = |version| Named {
+            name: "bash",
+            known: &[((5, 1), 24), ((5, 2), 16)],
             version,
             variables: [7],
-            at: |variables| Box::new(At(variables)),
+            at: |layout, variables| Box::new(At(layout, variables)),
         };
-        stated(Some((5, 9))).placed(3).unwrap().joint();
+        stated(Some((5, 2))).placed(3).unwrap().joint();
         let refused = |version| stated(version).placed(0).unwrap_err();
-        assert_eq!([Some((6, 0)), None].map(refused), ["zsh 6.0", "zsh"]);
+        assert_eq!([Some((6, 0)), None].map(refused), ["bash 6.0", "bash"]);
     }
 
     #[test]

@@ -47,9 +47,18 @@ struct Layout {
     file: u64,
 }
 
+/// `scripts/php-layout` prints the figures of a version.
+const VERSIONS: [((u8, u8), Layout); 5] = [
+    ((8, 1), Layout { innermost: 488, file: 144 }),
+    ((8, 2), Layout { innermost: 488, file: 152 }),
+    ((8, 3), Layout { innermost: 488, file: 144 }),
+    ((8, 4), Layout { innermost: 488, file: 168 }),
+    ((8, 5), Layout { innermost: 512, file: 168 }),
+];
+
 impl Layout {
     fn of(version: Version) -> Option<Layout> {
-        (version? == (8, 2)).then_some(Layout { innermost: 488, file: 152 })
+        VERSIONS.iter().find(|(known, _)| Some(*known) == version).map(|(_, layout)| *layout)
     }
 }
 
@@ -177,9 +186,12 @@ impl Walk<'_, '_> {
         Some(function)
     }
 
-    /// `Class::method`.
+    /// `Class::method`. From 8.4 on, the name of a closure has its file and its line, which a frame has anyway.
     fn name(&mut self, function: u64, name: u64) -> Option<String> {
-        let name = self.text(name)?;
+        let mut name = self.text(name)?;
+        if name.starts_with("{closure:") {
+            name.replace_range("{closure".len().., "}");
+        }
         let class = self.word(function, SCOPE).and_then(|scope| self.word(scope, CLASS_NAME));
         let class = class.and_then(|class| self.text(class));
         Some(class.map_or(name.clone(), |class| format!("{class}::{name}")))

@@ -1,8 +1,9 @@
 //! The frames of Ruby (`CRuby`), read from the memory of a stopped thread.
 //!
 //! The execution context of a thread is in its thread-local memory. The exported function `rb_errinfo` loads its place from
-//! the global offset table, and so do we: this works in stripped libraries, too. The figures are those of `vm_core.h`,
-//! `iseq.c` and `include/ruby/internal/core/` for 64-bit processors.
+//! the global offset table, and so do we: this works in stripped libraries, too. Before 3.0, there is one variable, with the
+//! context of the thread that may execute Ruby. The figures are those of `vm_core.h`, `iseq.c` and
+//! `include/ruby/internal/core/` for 64-bit processors.
 
 use super::elf::Elf;
 use super::frame::{Lined, RawFrame, Stopped};
@@ -24,10 +25,12 @@ const LOAD: [u8; 3] = [0x48, 0x8d, 0x3d];
 const TABLE: u64 = 8;
 const ENTRY: u64 = 16;
 
-/// `rb_execution_context_t`: `vm_stack`, `vm_stack_size`, `cfp`.
+/// `rb_execution_context_t`: `vm_stack`, `vm_stack_size`, `cfp`; before 3.0 also `thread_ptr`, and in that `thread_id`.
 const STACK: u64 = 0;
 const STACK_SIZE: u64 = 8;
 const FRAMES: u64 = 16;
+const THREAD: u64 = 56;
+const THREAD_ID: u64 = 72;
 /// `rb_control_frame_t`: `pc`, `iseq`, `ep`.
 const INSTRUCTION: u64 = 0;
 const SEQUENCE: u64 = 16;
@@ -52,15 +55,23 @@ const MARK: u64 = 1 << 13;
 #[derive(Clone, Copy, Debug)]
 struct Stated {
     version: Version,
+    context: Context,
+}
+
+/// Where the execution context is.
+#[derive(Clone, Copy, Debug)]
+enum Context {
     /// The address of the pair in the global offset table.
-    pair: u64,
+    OfEachThread(u64),
+    /// The address of `ruby_current_execution_context_ptr`.
+    OfOneThread(u64),
 }
 
 /// Ruby in the memory of a process.
 #[derive(Clone, Debug)]
 struct Ruby {
     layout: Layout,
-    pair: u64,
+    context: Context,
     functions: Functions,
 }
 
@@ -69,10 +80,24 @@ struct Ruby {
 struct Layout {
     /// The size of a `rb_control_frame_t`.
     frame: u64,
-    /// `insns_info` of a body.
+    /// `insns_info` of a body, and the size of its entries.
     lines: u64,
+    line: u64,
     /// Whether lines are objects, and short strings have their lengths among their flags.
     is_old: bool,
+}
+
+impl Layout {
+    /// `None`: the version is not known.
+    fn of(version: Version) -> Option<Layout> {
+        Some(match version? {
+            (2, 7) | (3, 0) => Layout { frame: 56, lines: 120, line: 8, is_old: true },
+            (3, 1) => Layout { frame: 64, lines: 120, line: 12, is_old: true },
+            (3, 2) => Layout { frame: 64, lines: 112, line: 12, is_old: false },
+            (3, 3 | 4) => Layout { frame: 56, lines: 112, line: 12, is_old: false },
+            _ => return None,
+        })
+    }
 }
 
 /// The functions of one process, as far as they are known: by the addresses of their body, their label and their path.
@@ -80,24 +105,30 @@ type Functions = HashMap<[u64; 3], Arc<Lined>>;
 
 /// `None`: there is no Ruby in it.
 pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn interpreter::Stated>> {
+    let version = elf.address("ruby_version").and_then(|at| version(elf.at(at, 5)?));
+    let of_one = elf.address("ruby_current_execution_context_ptr").map(Context::OfOneThread);
+    let context = of_one.or_else(|| pair(elf).map(Context::OfEachThread))?;
+    Some(Box::new(Stated { version, context }))
+}
+
+/// The address of the pair in the global offset table.
+fn pair(elf: &Elf<'_>) -> Option<u64> {
     let function = elf.address("rb_errinfo")?;
     let code = elf.at(function, FUNCTION)?;
     let at = code.windows(LOAD.len()).position(|bytes| bytes == LOAD)?;
     let end = at + LOAD.len() + 4;
     let distance = code.get(end - 4..end)?.try_into().ok().map(i32::from_le_bytes)?;
-    let pair = function.wrapping_add(end as u64).wrapping_add_signed(distance.into());
-    let version = elf.address("ruby_version").and_then(|at| version(elf.at(at, 5)?));
-    Some(Box::new(Stated { version, pair }))
+    Some(function.wrapping_add(end as u64).wrapping_add_signed(distance.into()))
 }
 
 impl Stated {
     fn ruby(&self, bias: u64) -> Result<Ruby, String> {
-        let layout = match self.version {
-            Some((3, 1)) => Layout { frame: 64, lines: 120, is_old: true },
-            Some((3, 3)) => Layout { frame: 56, lines: 112, is_old: false },
-            version => return Err(unknown("Ruby", version)),
+        let layout = Layout::of(self.version).ok_or_else(|| unknown("Ruby", self.version))?;
+        let context = match self.context {
+            Context::OfEachThread(pair) => Context::OfEachThread(pair.wrapping_add(bias)),
+            Context::OfOneThread(variable) => Context::OfOneThread(variable.wrapping_add(bias)),
         };
-        Ok(Ruby { layout, pair: self.pair.wrapping_add(bias), functions: Functions::new() })
+        Ok(Ruby { layout, context, functions: Functions::new() })
     }
 }
 
@@ -110,7 +141,7 @@ impl interpreter::Stated for Stated {
 impl Interpreter for Ruby {
     fn frames(&mut self, stopped: &Stopped<'_>, memory: &mut Reader<'_>) -> Vec<RawFrame> {
         let mut walk = Walk { layout: self.layout, memory, functions: &mut self.functions };
-        let context = walk.context(self.pair, stopped.place.thread_pointer);
+        let context = walk.context(self.context, stopped.place.thread_pointer);
         context.and_then(|context| walk.frames(context)).unwrap_or_default()
     }
 
@@ -130,7 +161,18 @@ impl Walk<'_, '_> {
         self.memory.word(from.wrapping_add(offset))
     }
 
-    fn context(&mut self, pair: u64, thread: u64) -> Option<u64> {
+    fn context(&mut self, place: Context, thread: u64) -> Option<u64> {
+        match place {
+            Context::OfEachThread(pair) => self.local_context(pair, thread),
+            Context::OfOneThread(variable) => {
+                let context = self.memory.word(variable).filter(|context| *context != 0)?;
+                let owner = self.word(context, THREAD)?;
+                (self.word(owner, THREAD_ID)? == thread).then_some(context)
+            }
+        }
+    }
+
+    fn local_context(&mut self, pair: u64, thread: u64) -> Option<u64> {
         let [library, place] = [0, 8].map(|at| self.word(pair, at));
         // the loader has not written it yet
         let library = library.filter(|library| *library != 0)?;
@@ -202,7 +244,7 @@ impl Walk<'_, '_> {
                 self.rank(index, position)?.checked_sub(1).filter(|entry| *entry < u64::from(count))?
             }
         };
-        self.memory.half(entries.wrapping_add(12 * entry))
+        self.memory.half(entries.wrapping_add(self.layout.line * entry))
     }
 
     /// How many entries begin at a position or before it: `succ_index_lookup`. For the first 54 positions there is a table
@@ -252,8 +294,11 @@ impl Walk<'_, '_> {
 /// At the variable of the fuzz target.
 #[cfg(fuzzing)]
 pub(super) fn fuzzed(version: u8, at: u64) -> Option<Box<dyn Interpreter>> {
-    let version = Some((3, 1 + 2 * (version % 2)));
-    interpreter::Stated::placed(&Stated { version, pair: at }, 0).ok()
+    let (version, context) = match version % 4 {
+        0 => ((2, 7), Context::OfOneThread(at)),
+        minor => ((3, minor), Context::OfEachThread(at)),
+    };
+    interpreter::Stated::placed(&Stated { version: Some(version), context }, 0).ok()
 }
 
 #[cfg(test)]
@@ -272,8 +317,9 @@ mod tests {
                 3 => Some(ARRAY | random.u64(0..2) << 13),
                 _ => None,
             });
-            for version in [(3, 1), (3, 3)] {
-                let mut ruby = Stated { version: Some(version), pair: 0x1000 }.ruby(0).unwrap();
+            let [of_one, of_each] = [Context::OfOneThread(0x1000), Context::OfEachThread(0x1000)];
+            for (version, context) in [((2, 7), of_one), ((3, 1), of_each), ((3, 3), of_each)] {
+                let mut ruby = Stated { version: Some(version), context }.ruby(0).unwrap();
                 let mut memory = Memory::default();
                 for thread in [0, 7, 0x1000, 0x2008] {
                     memory.forget();
@@ -293,7 +339,7 @@ mod tests {
 
     #[test]
     fn an_unknown_version_is_named_and_not_read() {
-        let error = |version| Stated { version, pair: 0 }.ruby(0).unwrap_err();
-        assert_eq!([Some((2, 7)), None].map(error), ["Ruby 2.7", "Ruby"]);
+        let error = |version| Stated { version, context: Context::OfEachThread(0) }.ruby(0).unwrap_err();
+        assert_eq!([Some((2, 6)), Some((3, 9)), None].map(error), ["Ruby 2.6", "Ruby 3.9", "Ruby"]);
     }
 }

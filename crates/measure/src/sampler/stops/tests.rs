@@ -78,14 +78,16 @@ impl Seen {
     }
 }
 
-/// The interpreters of this machine: those of pyenv and of the distribution, and those whose paths are in
-/// `FIRSTBYTE_PYTHONS`, separated by colons.
+/// Those whose paths are in `FIRSTBYTE_PYTHONS`, separated by colons; without it, those of this machine: of pyenv and of the
+/// distribution.
 fn interpreters() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let versions = fs::read_dir(home.join(".pyenv/versions")).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = versions.map(|version| version.path().join("bin/python3")).collect();
     all.push(PathBuf::from("/usr/bin/python3"));
-    all.extend(std::env::split_paths(&std::env::var_os("FIRSTBYTE_PYTHONS").unwrap_or_default()));
+    if let Some(chosen) = std::env::var_os("FIRSTBYTE_PYTHONS") {
+        all = std::env::split_paths(&chosen).collect();
+    }
     let is_read = |path: &PathBuf| {
         let target = fs::canonicalize(path).unwrap_or_default();
         let minor = target.to_str().and_then(|path| path.rsplit("python3.").next()?.parse().ok());

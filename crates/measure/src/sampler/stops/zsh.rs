@@ -5,7 +5,7 @@
 
 use super::elf::Elf;
 use super::frame::{Lined, RawFrame, Stopped};
-use super::interpreter::{DEEPEST, Interpreter, MAX_NAME, OneVersion, Stated};
+use super::interpreter::{DEEPEST, Interpreter, MAX_NAME, Named, Stated};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 use std::collections::HashMap;
@@ -37,8 +37,8 @@ struct Zsh {
 pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn Stated>> {
     let variables = elf.addresses(["funcstack", "lineno", "scriptname"])?;
     let version = elf.version_after(b"/zsh/"); // the folder of its modules
-    let at = |variables| Box::new(Zsh { variables, functions: HashMap::new() }) as Box<dyn Interpreter>;
-    Some(Box::new(OneVersion { name: "zsh", known: (5, 9), version, variables, at }))
+    let at = |(), variables| Box::new(Zsh { variables, functions: HashMap::new() }) as Box<dyn Interpreter>;
+    Some(Box::new(Named { name: "zsh", known: &[((5, 8), ()), ((5, 9), ())], version, variables, at }))
 }
 
 impl Interpreter for Zsh {

@@ -1,7 +1,8 @@
 //! Places and sizes, for tests of the reader.
 
 use super::tables::{
-    BlobLayout, CodeStart, HeapLayout, MethodLayout, Part, Places, ScopesLayout, Tables, ThreadLayout,
+    BlobLayout, CodeStart, HeapLayout, MethodLayout, Part, Places, ScopesLayout, SourceName, Tables,
+    ThreadLayout, ThreadList,
 };
 
 pub(super) const PLACES: Places = Places { structs: [0x1000, 0x1008], types: [0x1010, 0x1018] };
@@ -30,7 +31,7 @@ pub(super) fn tables() -> Tables {
         },
         method: 112,
         thread: ThreadLayout {
-            list: [4, 16],
+            list: ThreadList::Array([4, 16]),
             os_thread: 560,
             pthread: 24,
             anchor: 656,
@@ -47,7 +48,7 @@ pub(super) fn tables() -> Tables {
             code: 48,
             holder: 24,
             length: 60,
-            source: 54,
+            source: SourceName::OfConstants(54),
             entries: 72,
             class_name: 24,
             symbol: [4, 6],

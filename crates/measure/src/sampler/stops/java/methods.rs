@@ -2,7 +2,7 @@
 
 use super::super::frame::Code;
 use super::super::memory::Reader;
-use super::tables::MethodLayout;
+use super::tables::{MethodLayout, SourceName};
 use crate::sampler::language::LanguageFunction;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -123,12 +123,16 @@ impl MethodReader<'_, '_> {
 
     fn read(&mut self, constant: u64, constants: u64, class: u64) -> Option<Method> {
         let layout = self.layout;
+        let source = match layout.source {
+            SourceName::OfConstants(at) => constants.wrapping_add(at),
+            SourceName::OfClass(at) => class.wrapping_add(at),
+        };
+        let source = self.constant(constants, source);
         let class = self.word(class, layout.class_name)?;
         let class = self.symbol(class)?;
         // a hidden class has a number, which is another one in each run
         let class = class.split_once("+0x").map_or(&*class, |(class, _)| class);
         let name = self.constant(constants, constant.wrapping_add(layout.name))?;
-        let source = self.constant(constants, constants.wrapping_add(layout.source));
         let code_size = self.memory.quarter(constant.wrapping_add(layout.code_size))?.into();
         let code = constant.wrapping_add(layout.code);
         let lines = self.lines(constant, code.wrapping_add(code_size)).unwrap_or_default();

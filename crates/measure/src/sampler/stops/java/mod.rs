@@ -15,7 +15,7 @@ mod tables;
 use self::heaps::Blob;
 use self::methods::{Method, MethodReader, Methods, Numbers};
 use self::scopes::{Scope, ScopeReader};
-use self::tables::{Places, Tables};
+use self::tables::{Places, Tables, ThreadList};
 use super::elf::Elf;
 use super::frame::{RawFrame, Stopped};
 use super::interpreter::{self, DEEPEST, Interpreter};
@@ -26,7 +26,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// The versions that were tried.
-const VERSIONS: [u8; 2] = [17, 25];
+const VERSIONS: [u8; 5] = [11, 17, 21, 25, 26];
 
 /// More threads are a damaged list.
 const MAX_THREADS: u32 = 1 << 14;
@@ -156,16 +156,24 @@ impl Walk<'_, '_> {
             return Some(known);
         }
 
-        let list = self.word(self.tables.threads, self.java.bias)?;
-        let [length, threads] = layout.list;
-        let count = self.memory.half(list.wrapping_add(length))?.min(MAX_THREADS);
-        let threads = self.word(list, threads)?;
-        let thread = (0..count).find_map(|n| {
-            let thread = self.word(threads, 8 * u64::from(n))?;
-            is_it(self, thread).then_some(thread)
-        })?;
+        let thread = self.threads()?.into_iter().find(|thread| is_it(self, *thread))?;
         self.java.threads.insert(pointer, thread);
         Some(thread)
+    }
+
+    fn threads(&mut self) -> Option<Vec<u64>> {
+        let list = self.word(self.tables.threads, self.java.bias)?;
+        Some(match self.tables.thread.list {
+            ThreadList::Array([length, threads]) => {
+                let count = self.memory.half(list.wrapping_add(length))?.min(MAX_THREADS);
+                let threads = self.word(list, threads)?;
+                (0..count).filter_map(|n| self.word(threads, 8 * u64::from(n))).collect()
+            }
+            ThreadList::Chain(next) => {
+                let all = std::iter::successors(Some(list), |thread| self.word(*thread, next));
+                all.take(MAX_THREADS as usize).collect()
+            }
+        })
     }
 
     /// The frame of Java that called native code.
@@ -260,7 +268,7 @@ impl Walk<'_, '_> {
 #[cfg(fuzzing)]
 pub(super) fn fuzzed(version: u8, _: u64) -> Option<Box<dyn Interpreter>> {
     let tables = if version % 4 < 2 { OnceLock::new() } else { OnceLock::from(example::tables()) };
-    let major = Some(VERSIONS[usize::from(version % 2)]);
+    let major = Some(VERSIONS[usize::from(version) % VERSIONS.len()]);
     interpreter::Stated::placed(&Stated { major, places: example::PLACES, tables: Arc::new(tables) }, 0).ok()
 }
 
@@ -307,6 +315,6 @@ mod tests {
     #[test]
     fn an_unknown_version_is_named_and_not_read() {
         let stated = |major| Stated { major, places: PLACES, tables: Arc::default() }.placed(0).unwrap_err();
-        assert_eq!([Some(11), None].map(stated), ["OpenJDK 11", "This build of Java"]);
+        assert_eq!([Some(8), None].map(stated), ["OpenJDK 8", "This build of Java"]);
     }
 }

@@ -30,7 +30,8 @@ pub(super) struct Places {
 /// Addresses of variables, without what was added to those of the file; offsets and sizes in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
-    /// `CodeCache::_heaps`, `StubRoutines::_call_stub_return_address`, `ThreadsSMRSupport::_java_thread_list`.
+    /// `CodeCache::_heaps`, `StubRoutines::_call_stub_return_address`, `ThreadsSMRSupport::_java_thread_list` or in version 11
+    /// `Threads::_thread_list`.
     pub(super) heaps: u64,
     pub(super) call_stub: u64,
     pub(super) threads: u64,
@@ -99,8 +100,7 @@ pub(super) struct Part {
 /// `JavaThread` and what belongs to it.
 #[derive(Clone, Debug)]
 pub(super) struct ThreadLayout {
-    /// `ThreadsList`: `_length`, `_threads`.
-    pub(super) list: [u64; 2],
+    pub(super) list: ThreadList,
     pub(super) os_thread: u64,
     pub(super) pthread: u64,
     pub(super) anchor: u64,
@@ -108,6 +108,14 @@ pub(super) struct ThreadLayout {
     pub(super) wrapper_anchor: u64,
     /// `JavaFrameAnchor`: the stack pointer, the instruction, the frame pointer.
     pub(super) of_anchor: [u64; 3],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ThreadList {
+    /// `ThreadsList`: `_length`, `_threads`.
+    Array([u64; 2]),
+    /// The next thread is at this place.
+    Chain(u64),
 }
 
 /// `Method` and what belongs to it.
@@ -121,14 +129,22 @@ pub(super) struct MethodLayout {
     pub(super) code_size: u64,
     pub(super) name: u64,
     pub(super) code: u64,
-    /// `ConstantPool`: `_pool_holder`, `_length`, `_source_file_name_index`, and its size.
+    /// `ConstantPool`: `_pool_holder`, `_length`, and its size.
     pub(super) holder: u64,
     pub(super) length: u64,
-    pub(super) source: u64,
     pub(super) entries: u64,
+    pub(super) source: SourceName,
     /// `Klass::_name`; `Symbol`: `_length`, `_body`.
     pub(super) class_name: u64,
     pub(super) symbol: [u64; 2],
+}
+
+/// `_source_file_name_index`.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SourceName {
+    OfConstants(u64),
+    /// In version 11.
+    OfClass(u64),
 }
 
 /// One field of the tables.
@@ -196,11 +212,13 @@ impl Read {
 
     fn tables(&self, bias: u64) -> Option<Tables> {
         let variable = |kind, field| self.at(kind, field).map(|address| address.wrapping_sub(bias));
+        let length = self.at("GrowableArrayBase", "_len").or_else(|| self.at("GenericGrowableArray", "_len"));
         Some(Tables {
             heaps: variable("CodeCache", "_heaps")?,
             call_stub: variable("StubRoutines", "_call_stub_return_address")?,
-            threads: variable("ThreadsSMRSupport", "_java_thread_list")?,
-            array: [self.at("GrowableArrayBase", "_len")?, self.at("GrowableArray<int>", "_data")?],
+            threads: variable("ThreadsSMRSupport", "_java_thread_list")
+                .or_else(|| variable("Threads", "_thread_list"))?,
+            array: [length?, self.at("GrowableArray<int>", "_data")?],
             heap: self.heap()?,
             blob: self.blob()?,
             method: self.at("nmethod", "_method").or_else(|| self.at("CompiledMethod", "_method"))?,
@@ -237,13 +255,19 @@ impl Read {
         let anchor = |field| self.at("JavaFrameAnchor", field);
         let os_thread = self.at("JavaThread", "_osthread").or_else(|| self.at("Thread", "_osthread"));
         Some(ThreadLayout {
-            list: [self.at("ThreadsList", "_length")?, self.at("ThreadsList", "_threads")?],
+            list: self.threads()?,
             os_thread: os_thread?,
             pthread: self.at("OSThread", "_pthread_id")?,
             anchor: self.at("JavaThread", "_anchor")?,
             wrapper_anchor: self.at("JavaCallWrapper", "_anchor")?,
             of_anchor: [anchor("_last_Java_sp")?, anchor("_last_Java_pc")?, anchor("_last_Java_fp")?],
         })
+    }
+
+    fn threads(&self) -> Option<ThreadList> {
+        let array = self.at("ThreadsList", "_length").zip(self.at("ThreadsList", "_threads"));
+        let array = array.map(|(length, threads)| ThreadList::Array([length, threads]));
+        array.or_else(|| self.at("JavaThread", "_next").map(ThreadList::Chain))
     }
 
     fn scopes(&self) -> Option<ScopesLayout> {
@@ -269,6 +293,7 @@ impl Read {
     fn method(&self) -> Option<MethodLayout> {
         let constant = |field| self.at("ConstMethod", field);
         let pool = |field| self.at("ConstantPool", field);
+        let of_class = || self.at("InstanceKlass", "_source_file_name_index").map(SourceName::OfClass);
         Some(MethodLayout {
             constant: self.at("Method", "_constMethod")?,
             constants: constant("_constants")?,
@@ -279,7 +304,7 @@ impl Read {
             code: *self.sizes.get("ConstMethod")?,
             holder: pool("_pool_holder")?,
             length: pool("_length")?,
-            source: pool("_source_file_name_index")?,
+            source: pool("_source_file_name_index").map(SourceName::OfConstants).or_else(of_class)?,
             entries: *self.sizes.get("ConstantPool")?,
             class_name: self.at("Klass", "_name")?,
             symbol: [self.at("Symbol", "_length")?, self.at("Symbol", "_body")?],

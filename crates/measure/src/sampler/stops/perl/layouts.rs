@@ -9,6 +9,8 @@ pub(super) struct Layout {
     /// Those of a build with threads, in `PerlInterpreter`: `Icurcop`, `Icurstackinfo`, `Icompiling`, `Iphase`. In other builds
     /// they are variables.
     pub(super) interpreter: [u64; 4],
+    /// `PERL_CONTEXT`: its size, and `cv`.
+    pub(super) context: [u64; 2],
     /// The numbers of the operations `nextstate`, `require` and `entereval`.
     pub(super) operations: Operations,
     /// `xhv_aux` in the body of a hash; `None`: it is behind its array.
@@ -23,11 +25,30 @@ pub(super) struct Operations {
 }
 
 /// The minor versions of Perl 5 that are known.
-const VERSIONS: [(u8, Layout); 4] = [
+const VERSIONS: [(u8, Layout); 7] = [
+    (
+        30,
+        Layout {
+            interpreter: [224, 240, 1952, 2508],
+            context: [96, 64],
+            operations: Operations { next_state: 195, require: 342, eval: 345 },
+            hash_names: None,
+        },
+    ),
     (
         32,
         Layout {
             interpreter: [224, 240, 1952, 2532],
+            context: [104, 72],
+            operations: Operations { next_state: 195, require: 342, eval: 345 },
+            hash_names: None,
+        },
+    ),
+    (
+        34,
+        Layout {
+            interpreter: [208, 224, 1936, 2512],
+            context: [104, 72],
             operations: Operations { next_state: 195, require: 342, eval: 345 },
             hash_names: None,
         },
@@ -36,7 +57,17 @@ const VERSIONS: [(u8, Layout); 4] = [
         36,
         Layout {
             interpreter: [208, 224, 1936, 2512],
+            context: [104, 72],
             operations: Operations { next_state: 195, require: 342, eval: 345 },
+            hash_names: Some(32),
+        },
+    ),
+    (
+        38,
+        Layout {
+            interpreter: [208, 224, 1720, 2336],
+            context: [104, 72],
+            operations: Operations { next_state: 198, require: 345, eval: 348 },
             hash_names: Some(32),
         },
     ),
@@ -44,6 +75,7 @@ const VERSIONS: [(u8, Layout); 4] = [
         40,
         Layout {
             interpreter: [208, 224, 1720, 2216],
+            context: [104, 72],
             operations: Operations { next_state: 198, require: 345, eval: 348 },
             hash_names: Some(32),
         },
@@ -52,6 +84,7 @@ const VERSIONS: [(u8, Layout); 4] = [
         42,
         Layout {
             interpreter: [208, 224, 1720, 2216],
+            context: [104, 72],
             operations: Operations { next_state: 202, require: 349, eval: 352 },
             hash_names: Some(32),
         },

@@ -34,12 +34,10 @@ const FIRST_KEYS: u32 = 32;
 const CONTEXTS: u64 = 8;
 const OUTER_STACK: u64 = 16;
 const LAST_CONTEXT: u64 = 32;
-/// `PERL_CONTEXT`: its size; `blku_type`, `blku_u16`, `blku_oldcop`, `retop`, `cv`.
-const CONTEXT: u64 = 104;
+/// `PERL_CONTEXT`: `blku_type`, `blku_u16`, `blku_oldcop`, `retop`.
 const OPERATION: u64 = 2;
 const CALLER: u64 = 16;
 const RETURN: u64 = 48;
-const CODE: u64 = 72;
 /// The lowest bits of `blku_type`: `CXt_SUB`, `CXt_EVAL`.
 const KIND: u8 = 0xf;
 const SUB: u8 = 9;
@@ -208,12 +206,13 @@ impl Walk<'_, '_> {
         for _ in 0..MAX_STACKS {
             let Some(stack) = next else { break };
             let contexts = self.word(stack, CONTEXTS)?;
+            let [size, _] = self.perl.layout.context;
             let last = self.memory.half(stack.wrapping_add(LAST_CONTEXT))?.cast_signed();
             for index in (0..=last).rev() {
                 if self.frames.len() >= DEEPEST {
                     return Some(self.frames);
                 }
-                let context = contexts.wrapping_add(CONTEXT * u64::from(index.cast_unsigned()));
+                let context = contexts.wrapping_add(size * u64::from(index.cast_unsigned()));
                 at = self.context(context, at)?;
             }
             next = self.word(stack, OUTER_STACK).filter(|stack| *stack != 0);
@@ -232,7 +231,8 @@ impl Walk<'_, '_> {
         let caller = self.word(context, CALLER)?;
         let began = caller != at.statement;
         if kind == SUB {
-            let code = self.word(context, CODE)?;
+            let [_, code] = self.perl.layout.context;
+            let code = self.word(context, code)?;
             let function = self.function(code)?;
             // before its first statement, the current one is the caller's
             let line = (began || at.statement == function.first).then_some(at.line);

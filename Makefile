@@ -7,7 +7,7 @@ HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FIRSTBYTE := target/$(HOST)/release/firstbyte
 SHOWDOWN ?=
 
-.PHONY: all showdown corpus-all test lint unit proofs kernels kernels-ci frames prometheus soak kill stress fuzz level0 dist dist-try publish bench bench-check figures build-needs clean
+.PHONY: all showdown corpus-all test lint unit proofs kernels kernels-ci frames frames-arm64 prometheus soak kill stress fuzz level0 dist dist-try publish bench bench-check figures build-needs clean
 
 all: $(FIRSTBYTE)
 
@@ -78,6 +78,13 @@ frames: build-needs
 	scripts/build-needs frames
 	scripts/frames-systems target/frames
 	scripts/frames --write docs/languages-in-traces.md
+
+# The same on arm64, emulated, with interpreters of Debian: those of FIRSTBYTE_SUITE (trixie). FIRSTBYTE_ARM64_CPU is qemu's
+# processor: `max,pauth-impdef=on` signs return addresses.
+FRAMES_KERNELS ?= trixie-arm64
+frames-arm64: build-needs
+	scripts/build-needs kernels
+	tests/kernels/run --languages $(FRAMES_KERNELS)
 
 # For CI: the oldest and the newest kernel of each architecture, on arm64 only with the tracers.
 kernels-ci: build-needs

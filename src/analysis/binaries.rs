@@ -1,13 +1,14 @@
 //! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
 use super::debug_files::{DebugFolders, MAX_FILE_BYTES, hexadecimal};
+use super::signed_returns::unsigned;
 use super::symbols::Symbols;
 use crate::inspect::headers::{self, Linking};
 use firstbyte_measure::regular_file;
 use firstbyte_measure::tracer::module::Module;
 pub use firstbyte_measure::tracer::module::{LoadSegment, MemoryLayout};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
-use object::{Object, ObjectSection};
+use object::{Architecture, Object, ObjectSection};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
@@ -228,9 +229,13 @@ fn call_frames(file: &object::File<'_>) -> CallFrames {
         let section = file.section_by_name(name)?;
         Some(section.address()..section.address().saturating_add(section.size()))
     };
-    let bytes = |name: &str| Some((range(name)?, file.section_by_name(name)?.data().ok()?.into()));
+    let data = |name: &str| file.section_by_name(name)?.data().ok();
+    let bytes = |name: &str| Some((range(name)?, data(name)?.into()));
+    let rules = |data: &[u8]| -> Rc<[u8]> {
+        if file.architecture() == Architecture::Aarch64 { unsigned(data).into() } else { data.into() }
+    };
     CallFrames {
-        eh_frame: bytes(".eh_frame"),
+        eh_frame: range(".eh_frame").zip(data(".eh_frame").map(rules)),
         eh_frame_hdr: bytes(".eh_frame_hdr"),
         debug_frame: bytes(".debug_frame"),
         text: range(".text"),

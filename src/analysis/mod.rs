@@ -46,6 +46,7 @@ mod reading;
 pub mod recorded;
 pub mod runs;
 mod searches;
+mod signed_returns;
 mod source_lines;
 pub mod started;
 mod step;

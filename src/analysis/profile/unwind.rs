@@ -7,7 +7,7 @@ use std::ops::{Deref, Range};
 use std::rc::Rc;
 
 #[cfg(target_arch = "aarch64")]
-use framehop::aarch64::{CacheAarch64 as Cache, UnwindRegsAarch64, UnwinderAarch64 as Frames};
+use framehop::aarch64::{CacheAarch64 as Cache, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64 as Frames};
 #[cfg(not(target_arch = "aarch64"))]
 use framehop::x86_64::{CacheX86_64 as Cache, UnwindRegsX86_64, UnwinderX86_64 as Frames};
 
@@ -28,7 +28,11 @@ impl Deref for Shared {
 
 /// The rules for unwinding one process' code.
 #[derive(Clone)]
-pub(super) struct Rules(Frames<Shared>);
+pub(super) struct Rules {
+    frames: Frames<Shared>,
+    /// The end of the highest code.
+    end: u64,
+}
 
 /// Rules that were looked up before.
 #[derive(Default)]
@@ -36,7 +40,7 @@ pub(super) struct Known(Cache);
 
 impl Rules {
     pub(super) fn new() -> Rules {
-        Rules(Frames::new())
+        Rules { frames: Frames::new(), end: 0 }
     }
 
     /// A file's code is mapped at `range`; `bias` is what was added to the addresses that the file states.
@@ -59,11 +63,12 @@ impl Rules {
             debug_frame,
             ..ExplicitModuleSectionInfo::default()
         };
-        self.0.add_module(Module::new(path.to_owned(), range, bias, sections));
+        self.end = self.end.max(range.end);
+        self.frames.add_module(Module::new(path.to_owned(), range, bias, sections));
     }
 
     pub(super) fn remove(&mut self, from: u64) {
-        self.0.remove_module(from);
+        self.frames.remove_module(from);
     }
 
     /// Addresses inside the functions that were running, innermost first, each with its frame pointer. Where only the first
@@ -77,13 +82,20 @@ impl Rules {
         #[cfg(not(target_arch = "aarch64"))]
         let mut current = UnwindRegsX86_64::new(registers.ip, registers.sp, registers.fp);
         #[cfg(target_arch = "aarch64")]
-        let mut current = UnwindRegsAarch64::new(registers.lr, registers.sp, registers.fp);
+        let mut current = UnwindRegsAarch64::new_with_ptr_auth_mask(
+            // return addresses may be signed in the bits that no address has
+            PtrAuthMask::from_max_known_address(self.end.max(registers.sp)),
+            registers.lr,
+            registers.sp,
+            registers.fp,
+        );
 
         let mut read = |address: u64| word(&sample.stack, address.wrapping_sub(registers.sp)).ok_or(());
         let mut address = FrameAddress::from_instruction_pointer(registers.ip);
         let mut callers = vec![innermost];
         while callers.len() < DEEPEST {
-            let caller = self.0.unwind_frame(address, &mut current, &mut known.0, &mut read).ok().flatten();
+            let caller =
+                self.frames.unwind_frame(address, &mut current, &mut known.0, &mut read).ok().flatten();
             let Some(next) = caller.and_then(FrameAddress::from_return_address) else { break };
             address = next;
             #[cfg(not(target_arch = "aarch64"))]

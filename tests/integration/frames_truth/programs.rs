@@ -186,7 +186,7 @@ print \"done\\n\";
     recursion: [";<main> (app.pl:1)", ";Burn::down (Burn.pm:22)", ";Burn::loops (Burn.pm:12)"],
 };
 
-const PHP: Truth = Truth {
+pub(super) const PHP: Truth = Truth {
     language: "PHP",
     interpreter: "/usr/bin/php",
     variable: "FIRSTBYTE_PHPS",
@@ -302,7 +302,7 @@ down 200
 echo done
 ";
 
-const BASH: Truth = Truth {
+pub(super) const BASH: Truth = Truth {
     language: "bash",
     interpreter: "/bin/bash",
     variable: "FIRSTBYTE_BASHES",
@@ -323,7 +323,7 @@ const BASH: Truth = Truth {
     recursion: [";<main> (app.sh:1)", ";down (burn.sh:22)", ";loops (burn.sh:13)"],
 };
 
-const ZSH: Truth = Truth {
+pub(super) const ZSH: Truth = Truth {
     language: "zsh",
     interpreter: "/usr/bin/zsh",
     variable: "FIRSTBYTE_ZSHES",

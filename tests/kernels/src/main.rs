@@ -11,6 +11,9 @@ mod tool;
 
 #[path = "../../tracees/table.rs"]
 mod table;
+#[path = "../../integration/frames_truth/programs.rs"]
+#[allow(dead_code, reason = "the machines have fewer languages")]
+mod truth;
 
 fn main() {
     let asked = std::env::args().nth(1);

@@ -20,13 +20,13 @@ impl User {
         if self == User::Root { "" } else { ", another user" }
     }
 
-    fn home(self) -> &'static str {
+    pub(crate) fn home(self) -> &'static str {
         if self == User::Root { "/root" } else { "/home/user" }
     }
 }
 
 /// The id of the other user and group.
-const OTHER: u32 = 1000;
+pub(crate) const OTHER: u32 = 1000;
 /// Emulated machines are slow.
 const LIMIT: Duration = Duration::from_secs(400);
 

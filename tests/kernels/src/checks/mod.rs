@@ -4,6 +4,7 @@ mod android;
 mod bench;
 mod build;
 mod doctor;
+mod languages;
 mod rights;
 mod trace;
 mod tracees;
@@ -58,6 +59,7 @@ fn list() -> Vec<Check> {
         list.extend(bench::list(user));
         list.extend(trace::list(user));
         list.extend(bench::cold(user));
+        list.extend(languages::list(user));
     }
     list.extend(watch::list());
     list.extend(rights::list());

@@ -1,7 +1,7 @@
 //! A frame as it was during a stop. It gets its names when the program is not waiting for them.
 
 use crate::sampler::language::{LanguageFrame, LanguageFunction, NativePart};
-use crate::tracer::ptrace::tracee::StoppedAt;
+use crate::tracer::ptrace::place::StoppedAt;
 use std::fmt::Debug;
 use std::sync::Arc;
 

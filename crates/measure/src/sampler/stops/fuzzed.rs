@@ -4,7 +4,7 @@ use super::frame::Stopped;
 use super::interpreter::{DEEPEST, Interpreter};
 use super::memory::Memory;
 use super::{bash, java, node, perl, php, python, ruby, zsh};
-use crate::tracer::ptrace::tracee::StoppedAt;
+use crate::tracer::ptrace::place::StoppedAt;
 
 /// Where the variables of the interpreters are.
 const VARIABLES: u64 = 0x1000;
@@ -45,17 +45,18 @@ pub fn frames(bytes: &[u8]) {
     let mut stack = [0; 1024];
     source(STACK, &mut stack);
     let register = |n: usize| u64::from(u16::from_le_bytes([registers[2 * n], registers[2 * n + 1]]));
-    let [ip, fp, r9, r12, r14, r15] = [0, 1, 2, 3, 4, 5].map(register);
+    let [ip, fp, v8_offset, v8_bytecode, php_frame, php_instruction] = [0, 1, 2, 3, 4, 5].map(register);
     let place = StoppedAt {
         ip,
         sp: STACK,
         fp,
+        lr: 0,
         thread_pointer: VARIABLES,
-        r9,
-        r12,
-        r13: r12,
-        r14,
-        r15,
+        v8_offset,
+        v8_bytecode,
+        hotspot_instruction: v8_bytecode,
+        php_frame,
+        php_instruction,
         narrow: false,
     };
 

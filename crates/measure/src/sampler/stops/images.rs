@@ -87,8 +87,9 @@ impl File {
 /// What was added to the addresses that the file states.
 fn bias(segments: &[Segment], mapping: &Mapping<'_>) -> Option<u64> {
     // a mapping begins at the page in which its segment begins
+    let page = rustix::param::page_size() as u64;
     let holds = |it: &&Segment| {
-        it.offset & !4095 <= mapping.offset && mapping.offset < it.offset.saturating_add(it.size)
+        it.offset & !(page - 1) <= mapping.offset && mapping.offset < it.offset.saturating_add(it.size)
     };
     let Segment { offset, address, .. } = segments.iter().find(holds)?;
     Some(mapping.from.wrapping_sub(address.wrapping_sub(*offset).wrapping_add(mapping.offset)))

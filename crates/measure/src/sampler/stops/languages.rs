@@ -1,7 +1,7 @@
 //! The interpreters that are known.
 
 use super::elf::Elf;
-use super::interpreter::Stated;
+use super::interpreter::{Interpreter, Stated};
 use super::{bash, java, node, perl, php, python, ruby, zsh};
 use std::path::Path;
 
@@ -15,6 +15,16 @@ struct Known {
     stated: fn(&Elf<'_>, &Path) -> Option<Box<dyn Stated>>,
 }
 
+/// An interpreter whose frames are not read on this processor.
+#[derive(Debug)]
+struct Elsewhere(&'static str);
+
+impl Stated for Elsewhere {
+    fn placed(&self, _: u64) -> Result<Box<dyn Interpreter>, String> {
+        Err(format!("{} on this processor", self.0))
+    }
+}
+
 const ALL: [Known; 8] = [
     Known { program: "python", may_be_in: |name| name.contains("python"), stated: python::stated },
     Known { program: "node", may_be_in: |name| begins(name, ["node", "libnode"]), stated: node::stated },
@@ -25,6 +35,9 @@ const ALL: [Known; 8] = [
     Known { program: "bash", may_be_in: |name| name.starts_with("bash"), stated: bash::stated },
     Known { program: "zsh", may_be_in: |name| name.starts_with("zsh"), stated: zsh::stated },
 ];
+
+/// Those whose frames are read on x86-64 only, and their names.
+const ONLY_X86_64: [(&str, &str); 3] = [("ruby", "Ruby"), ("java", "HotSpot"), ("perl", "Perl")];
 
 fn begins(name: &str, beginnings: [&str; 2]) -> bool {
     beginnings.iter().any(|known| name.starts_with(known))
@@ -44,5 +57,8 @@ pub(super) fn may_be_in(name: &str) -> bool {
 pub(super) fn stated(elf: &Elf<'_>, path: &Path) -> Option<Box<dyn Stated>> {
     let name = path.file_name()?.to_str()?;
     let known = ALL.iter().find(|known| (known.may_be_in)(name))?;
-    (known.stated)(elf, path)
+    let stated = (known.stated)(elf, path)?;
+    let elsewhere = ONLY_X86_64.iter().find(|(program, _)| *program == known.program);
+    let elsewhere = elsewhere.filter(|_| cfg!(not(target_arch = "x86_64")));
+    Some(elsewhere.map_or(stated, |(_, name)| Box::new(Elsewhere(name))))
 }

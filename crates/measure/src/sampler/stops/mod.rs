@@ -86,7 +86,7 @@ impl StopSampler {
     ///
     /// This machine does not allow it: its kernel is older than Linux 5.13, or it forbids sampling or tracing.
     pub fn shortest_period() -> Result<Nanos, SamplerError> {
-        if cfg!(not(target_arch = "x86_64")) {
+        if cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64"))) {
             let cause = "programs are not stopped on this processor yet";
             return Err(SamplerError::Failed(std::io::Error::other(cause)));
         }

@@ -108,7 +108,7 @@ impl interpreter::Stated for Stated {
 
 impl Interpreter for Php {
     fn frames(&mut self, stopped: &Stopped<'_>, memory: &mut Reader<'_>) -> Vec<RawFrame> {
-        let (frame, instruction) = (stopped.place.r14, stopped.place.r15);
+        let (frame, instruction) = (stopped.place.php_frame, stopped.place.php_instruction);
         let mut walk = Walk { php: self, memory };
         let innermost = walk.word(walk.php.globals, walk.php.layout.innermost);
         innermost.map_or_else(Vec::new, |innermost| walk.frames(innermost, [frame, instruction]))
@@ -216,7 +216,7 @@ mod tests {
     use super::super::memory::Memory;
     use super::super::random::{named, near, random};
     use super::*;
-    use crate::tracer::ptrace::tracee::StoppedAt;
+    use crate::tracer::ptrace::place::StoppedAt;
 
     #[test]
     fn random_memory_ends_without_a_panic() {
@@ -232,8 +232,8 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             for _ in 0..200 {
                 php.globals = near(&mut random) - php.layout.innermost;
-                let [r14, r15] = [0; 2].map(|_: u64| near(&mut random));
-                let place = StoppedAt { r14, r15, ..StoppedAt::default() };
+                let [php_frame, php_instruction] = [0; 2].map(|_: u64| near(&mut random));
+                let place = StoppedAt { php_frame, php_instruction, ..StoppedAt::default() };
                 let frames = php.frames(&Stopped { place, stack: &[] }, &mut memory.reader(&source));
                 assert!(frames.len() <= DEEPEST);
                 named(&frames);

@@ -1,7 +1,7 @@
 //! Random memory, for the tests of readers.
 
 use super::frame::{RawFrame, Stopped};
-use crate::tracer::ptrace::tracee::StoppedAt;
+use crate::tracer::ptrace::place::StoppedAt;
 
 /// Memory below one MiB whose words are those of `word`; `None`: the address of a place near it, so pointers lead somewhere.
 pub(super) fn random(

@@ -7,9 +7,10 @@ use super::memory::Memory;
 use crate::sampler::language::{Joint, LanguageStack};
 use crate::sampler::record::{Record, StackSample, TaskEvent};
 use crate::sampler::registers::Registers;
+use crate::tracer::ptrace::place::StoppedAt;
 use crate::tracer::ptrace::stops::SampleStops;
 use crate::tracer::ptrace::task_tree::Task;
-use crate::tracer::ptrace::tracee::{StoppedAt, TracedThread};
+use crate::tracer::ptrace::tracee::TracedThread;
 use crate::units::Nanos;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -175,8 +176,8 @@ impl SampleStops for Watched<'_> {
 
 impl RawSample {
     fn record(&self) -> Record {
-        let StoppedAt { ip, sp, fp, narrow, .. } = self.place;
-        let registers = Registers { ip, sp, fp, lr: 0 };
+        let StoppedAt { ip, sp, fp, lr, narrow, .. } = self.place;
+        let registers = Registers { ip, sp, fp, lr };
         let language = self.own.as_ref().map(|own| {
             let frames = own.frames.iter().map(RawFrame::named).collect();
             let (interpreter, native_is_cut) = (Arc::clone(&own.interpreter), self.stack.len() == STACK);

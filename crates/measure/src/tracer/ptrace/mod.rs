@@ -43,6 +43,7 @@ mod full;
 mod light;
 mod our_stdout;
 mod phases;
+pub(crate) mod place;
 mod proc;
 mod reports;
 mod rescue;

@@ -39,31 +39,8 @@ pub(super) struct EnteredCall {
     pub(super) arguments: [u64; 6],
 }
 
-/// Where user code is, and by which pointer it finds what belongs to its thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StoppedAt {
-    pub(crate) ip: u64,
-    pub(crate) sp: u64,
-    pub(crate) fp: u64,
-    /// The same as `pthread_self()`, in glibc and musl.
-    pub(crate) thread_pointer: u64,
-    /// More registers of x86-64: those in which V8's interpreter has its instruction and its bytecode, `HotSpot`'s its
-    /// instruction, and PHP's its frame and its instruction.
-    pub(crate) r9: u64,
-    pub(crate) r12: u64,
-    pub(crate) r13: u64,
-    pub(crate) r14: u64,
-    pub(crate) r15: u64,
-    /// It is a 32-bit program.
-    pub(crate) narrow: bool,
-}
-
 /// `TRAP_PERF` of `asm-generic/siginfo.h`.
 const TRAP_PERF: i32 = 6;
-
-/// The code segment of 64-bit programs: `__USER_CS` of `arch/x86/include/asm/segment.h`.
-#[cfg(target_arch = "x86_64")]
-const CODE_64: u64 = 0x33;
 
 /// Every new process and thread is traced from its first instruction, and is killed if we die.
 const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
@@ -161,35 +138,6 @@ impl TracedThread {
         };
         // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
         got == 0 && unsafe { room.assume_init() }.si_code == TRAP_PERF
-    }
-
-    /// Where its user code is.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn registers(self) -> Option<StoppedAt> {
-        let mut room = MaybeUninit::<libc::user_regs_struct>::zeroed();
-        // SAFETY: the kernel writes one `user_regs_struct`.
-        let got =
-            unsafe { libc::ptrace(libc::PTRACE_GETREGS, self.0, ptr::null_mut::<u8>(), room.as_mut_ptr()) };
-        // SAFETY: plain integers, for which zeroes are valid too.
-        let all = (got == 0).then(|| unsafe { room.assume_init() })?;
-        Some(StoppedAt {
-            ip: all.rip,
-            sp: all.rsp,
-            fp: all.rbp,
-            thread_pointer: all.fs_base,
-            r9: all.r9,
-            r12: all.r12,
-            r13: all.r13,
-            r14: all.r14,
-            r15: all.r15,
-            narrow: all.cs != CODE_64,
-        })
-    }
-
-    /// Other processors are not supported yet.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn registers(self) -> Option<StoppedAt> {
-        None
     }
 
     /// Copies its memory from `address` to `room`, as far as it can be read. Returns the number of bytes.

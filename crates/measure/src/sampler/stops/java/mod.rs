@@ -104,7 +104,8 @@ impl Interpreter for Java {
         let mut walk = Walk { java: self, tables, memory };
         let place = &stopped.place;
         if walk.blob(place.ip).is_some() {
-            return walk.frames(At { ip: place.ip, sp: place.sp, fp: place.fp }, Some(place.r13));
+            return walk
+                .frames(At { ip: place.ip, sp: place.sp, fp: place.fp }, Some(place.hotspot_instruction));
         }
         let thread = walk.thread(place.thread_pointer);
         let caller = thread.and_then(|thread| walk.anchored(thread.wrapping_add(tables.thread.anchor)));
@@ -279,7 +280,7 @@ mod tests {
     use super::super::random::{named, near, random};
     use super::example::{PLACES, tables};
     use super::*;
-    use crate::tracer::ptrace::tracee::StoppedAt;
+    use crate::tracer::ptrace::place::StoppedAt;
 
     #[test]
     fn random_memory_ends_without_a_panic() {
@@ -298,14 +299,21 @@ mod tests {
                 let (methods, threads) = (Methods::new(), HashMap::new());
                 let mut java = Java { numbers, places: PLACES, tables, bias, methods, threads };
                 for _ in 0..40 {
-                    let [ip, sp, fp, r13] = [0; 4].map(|_: u64| near(&mut random));
-                    let place = StoppedAt { ip, sp, fp, r13, thread_pointer: ip, ..StoppedAt::default() };
+                    let [ip, sp, fp, hotspot_instruction] = [0; 4].map(|_: u64| near(&mut random));
+                    let place = StoppedAt {
+                        ip,
+                        sp,
+                        fp,
+                        hotspot_instruction,
+                        thread_pointer: ip,
+                        ..StoppedAt::default()
+                    };
                     let mut reader = memory.reader(&source);
                     named(&java.frames(&Stopped { place, stack: &[] }, &mut reader));
                     if let Some(tables) = Arc::clone(&java.tables).get() {
                         let mut walk = Walk { java: &mut java, tables, memory: &mut reader };
                         walk.method(ip);
-                        assert!(walk.frames(At { ip, sp, fp }, Some(r13)).len() <= DEEPEST);
+                        assert!(walk.frames(At { ip, sp, fp }, Some(hotspot_instruction)).len() <= DEEPEST);
                     }
                 }
             }

@@ -171,8 +171,8 @@ impl Walk<'_, '_> {
 
     fn offset_in_handler(&self, pointer: u64, bytecode: u64) -> Option<i64> {
         let place = &self.stopped.place;
-        let is_running = place.fp == pointer && place.r12 == bytecode;
-        let offset = i64::try_from(place.r9).ok().filter(|_| is_running)?;
+        let is_running = place.fp == pointer && place.v8_bytecode == bytecode;
+        let offset = i64::try_from(place.v8_offset).ok().filter(|_| is_running)?;
         offset.checked_sub(self.heap.layout.first_bytecode)
     }
 
@@ -241,7 +241,7 @@ mod tests {
     use super::super::memory::Memory;
     use super::super::random::{named, near, random};
     use super::*;
-    use crate::tracer::ptrace::tracee::StoppedAt;
+    use crate::tracer::ptrace::place::StoppedAt;
 
     #[test]
     fn a_url_is_a_path() {
@@ -276,7 +276,13 @@ mod tests {
             for (n, word) in stack.chunks_exact_mut(8).enumerate().filter(|(n, _)| n % 3 == 0) {
                 word.copy_from_slice(&(0x2000 + 8 * n as u64 + 8).to_le_bytes());
             }
-            let place = StoppedAt { sp: 0x2000, fp: 0x2030, r9: 60, r12: 0x3001, ..StoppedAt::default() };
+            let place = StoppedAt {
+                sp: 0x2000,
+                fp: 0x2030,
+                v8_offset: 60,
+                v8_bytecode: 0x3001,
+                ..StoppedAt::default()
+            };
             let mut memory = Memory::default();
             let mut node = Node { layout: Arc::new(layout), functions: Functions::default() };
             for length in [4096, 4095, 17, 8, 0] {

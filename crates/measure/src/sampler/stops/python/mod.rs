@@ -16,6 +16,7 @@ use super::frame::{RawFrame, Stopped};
 use super::interpreter::{DEEPEST, Interpreter, MAX_NAME};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
+use crate::tracer::ptrace::place::StoppedAt;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ impl Interpreter for Python {
         }
         let Some(layout) = codes.layout else { return Vec::new() };
         let mut walk = Walk { place, layout: &layout, memory, codes };
-        let state = walk.thread_state(stopped.place.thread_pointer);
+        let state = walk.thread_state(&stopped.place);
         state.and_then(|state| walk.innermost(state)).map_or_else(Vec::new, |frame| walk.frames(frame))
     }
 
@@ -115,10 +116,11 @@ impl Walk<'_, '_> {
         self.memory.word(from.wrapping_add(offset)).filter(|pointer| *pointer != 0)
     }
 
-    fn thread_state(&mut self, thread: u64) -> Option<u64> {
+    fn thread_state(&mut self, place: &StoppedAt) -> Option<u64> {
         let [next, id] = self.layout.thread;
-        if let Some(known) = self.codes.threads.get(&thread).copied()
-            && self.pointer(known, id) == Some(thread)
+        let is_it = |walk: &mut Self, state| walk.pointer(state, id).is_some_and(|id| place.is_pthread(id));
+        if let Some(known) = self.codes.threads.get(&place.thread_pointer).copied()
+            && is_it(self, known)
         {
             return Some(known);
         }
@@ -129,8 +131,8 @@ impl Walk<'_, '_> {
         while let Some(of_interpreter) = interpreter {
             let mut state = self.pointer(of_interpreter, threads);
             while let Some(found) = state {
-                if self.pointer(found, id) == Some(thread) {
-                    self.codes.threads.insert(thread, found);
+                if is_it(self, found) {
+                    self.codes.threads.insert(place.thread_pointer, found);
                     return Some(found);
                 }
                 left = left.checked_sub(1)?;

@@ -1,0 +1,27 @@
+# Packages of Debian for any architecture, from this machine's mirror. apt uses its own folders in `folder`, so nothing else on
+# the machine changes. To be sourced, where `folder` is set and `fail` ends the script with a message.
+
+for tool in apt-get dpkg-deb; do
+	command -v $tool >/dev/null || fail "\`$tool\` is missing: packages can only be fetched on Debian"
+done
+mirror=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN)' | awk '$2 == "Debian" && $1 !~ /security/ { print $1; exit }')
+[ -n "$mirror" ] || fail "apt knows no Debian mirror; help: \`apt-get update\`"
+
+# A mirror may lag behind (Check-Valid-Until). Its signature is still checked.
+apt_for() { # Debian's name of the architecture, the suite
+	architecture=$1
+	of=$2
+	shift 2
+	root=$folder/apt-$of-$architecture
+	mkdir -p "$root/lists/partial" "$root/cache/archives/partial" "$root/etc"
+	[ -e "$root/status" ] || : >"$root/status"
+	case $of in
+	"${ubuntu:-}") echo "deb [signed-by=$keyring] $ubuntu_mirror $of main" ;;
+	*) echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $of main" ;;
+	esac >"$root/etc/sources.list"
+	apt-get -qq -o Dir::State="$root" -o Dir::State::status="$root/status" -o Dir::State::lists="$root/lists" \
+		-o Dir::Cache="$root/cache" -o Dir::Etc::SourceList="$root/etc/sources.list" -o Dir::Etc::SourceParts=- \
+		-o Dir::Etc::Parts=- -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" \
+		-o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false \
+		-o Acquire::http::Timeout=20 -o Acquire::Retries=2 "$@"
+}

@@ -1,19 +1,19 @@
 //! Attaches the full-mode programs and observes runs with them: every system call, fault, switch and image.
 
-use super::attach::{AttachError, Loading, Object, judged, loaded, refused, taken, without_uring};
+use super::attach::{AttachError, Loading, Object, loaded, taken};
 use super::event_costs::{self, Pair};
 use super::family::Family;
+use super::full_hooks::FullHooks;
 use super::full_records::{LongPaths, add, records};
 use super::full_session::{FullSession, LOG_BYTES, Shared, Tables, ThreadSlot};
 use super::ids::Ids;
 use super::killed_calls::correct_killed_calls;
 use super::meaning_table;
 use super::namespace::Namespace;
-use super::phases::former_name;
 use super::ring_drain::RingDrain;
 use super::run_counts::RunCounts;
 use super::shared_run::{CALLS, Run, observed_run};
-use super::skipped::{Skipped, with_twin};
+use super::skipped::Skipped;
 use super::survivors::kill_survivors;
 use crate::Counts;
 use crate::arch::{Abi, PathPositions, buffers, path_arguments, structures};
@@ -23,46 +23,11 @@ use crate::tracer::event::WantedContents;
 use crate::tracer::{Backend, ChooseError, Event, EventKind, Recording, RunOptions, Tracer, frame};
 use aya::Ebpf;
 use aya::maps::{HashMap, MapData, RingBuf};
-use aya::programs::perf_event::{
-    PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
-};
-use aya::programs::tp_btf::BtfTracePointLinkId;
-use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
-use aya::util::online_cpus;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/full.bpf.o"));
 static BEFORE_5_12: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/full-before-5.12.bpf.o"));
-
-/// The raw tracepoints that an account needs.
-const NEEDED: [&str; 7] = [
-    "sched_process_fork",
-    "sched_process_exec",
-    "sched_process_exit",
-    "sched_waking",
-    "signal_generate",
-    "sys_enter",
-    "sys_exit",
-];
-/// The tracepoints that not every kernel or architecture has.
-const OPTIONAL: [&str; 5] = [
-    "sched_prepare_exec",
-    "page_fault_user",
-    "page_fault_kernel",
-    "io_uring_submit_req",
-    "io_uring_complete",
-];
-/// Until Linux 5.17 the tracepoint does not contain the state in which a thread leaves.
-const SWITCH: &str = "sched_switch";
-const SWITCH_5_17: &str = "sched_switch_5_17";
-/// A fault is taken. This software event is used if the processor's traps have no tracepoints (arm64).
-const TAKEN: (&str, SoftwareEvent) = ("fault_begins", SoftwareEvent::PageFaults);
-/// A fault has been handled. The tracepoint of memory control groups is used (Linux 6.15), or else a software event, which
-/// is more expensive. The event of major faults is rare.
-const HANDLED: &str = "count_memcg_events";
-const HANDLED_MINOR: (&str, SoftwareEvent) = ("fault_minor", SoftwareEvent::PageFaultsMin);
-const HANDLED_MAJOR: (&str, SoftwareEvent) = ("fault_major", SoftwareEvent::PageFaultsMaj);
 
 /// The default size in bytes of the full mode's ring buffer, which gets the records that do not fit the log.
 pub const LARGE_RING: u32 = 16 << 20;
@@ -70,13 +35,7 @@ pub const LARGE_RING: u32 = 16 << 20;
 /// The loaded programs, attached or not.
 pub struct BpfFull {
     programs: Ebpf,
-    links: Vec<(&'static str, Link)>,
-    pub(super) object: Object,
-    /// The one of two programs that this kernel accepted.
-    switch: &'static str,
-    sees_faults: bool,
-    /// The tracepoint [`HANDLED`] reports faults: it exists, and memory control groups are not switched off.
-    handled: Option<bool>,
+    hooks: FullHooks,
     pub(super) shared: Shared,
     pub(super) ring: RingDrain,
     family: Family,
@@ -93,14 +52,9 @@ pub(super) struct Observed {
     pub(super) lost: u64,
 }
 
-enum Link {
-    Raw(BtfTracePointLinkId),
-    Perf(PerfEventLinkId),
-}
-
 impl std::fmt::Debug for BpfFull {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BpfFull").field("attached", &self.links.len()).finish_non_exhaustive()
+        f.debug_struct("BpfFull").field("hooks", &self.hooks).finish_non_exhaustive()
     }
 }
 
@@ -111,8 +65,7 @@ impl BpfFull {
     }
 
     fn prepared(loading: Loading<'_>, mut programs: Ebpf) -> Result<BpfFull, AttachError> {
-        let Loading { object, ring, namespace, .. } = loading;
-        let btf = loading.to_attach()?;
+        let (ring, namespace) = (loading.ring, loading.namespace);
         let session = array(&mut programs, "SESSION")?;
         let log = array(&mut programs, "RECORDS")?;
         let shared = Shared::map(session.fd().as_fd(), log.fd().as_fd(), &tables(WantedContents::default()))
@@ -123,37 +76,11 @@ impl BpfFull {
         let threads = HashMap::try_from(taken(&mut programs, "OVERFLOW")?)
             .map_err(|e| AttachError::Map { map: "OVERFLOW", cause: e.to_string() })?;
 
-        let mut load = |program, tracepoint| {
-            raw(&mut programs, program).and_then(|loaded| judged(|| loaded.load(tracepoint, &btf)))
-        };
-        for name in NEEDED {
-            for program in with_twin(name, object) {
-                load(program, name).map_err(|cause| refused(program, cause))?;
-            }
-        }
-        let switch = if load(SWITCH, SWITCH).is_ok() { SWITCH } else { SWITCH_5_17 };
-        if switch == SWITCH_5_17 {
-            load(SWITCH_5_17, SWITCH).map_err(|cause| refused(SWITCH_5_17, cause))?;
-        }
-
-        for name in OPTIONAL.into_iter().chain([HANDLED]) {
-            // Events that the kernel does not have are not seen. `attached` shows which ones are.
-            for program in with_twin(name, object) {
-                let _ = load(program, name).or_else(|_| load(program, former_name(name)));
-            }
-        }
-        for (name, _) in [TAKEN, HANDLED_MINOR, HANDLED_MAJOR] {
-            let _ = perf(&mut programs, name).and_then(|program| judged(|| program.load()));
-        }
-
+        let hooks = FullHooks::load(&mut programs, loading)?;
         let skipped = Skipped::since_now(&programs);
         Ok(BpfFull {
             programs,
-            links: Vec::new(),
-            object,
-            switch,
-            sees_faults: false,
-            handled: None,
+            hooks,
             shared,
             ring: RingDrain::start(events, ring),
             family,
@@ -163,63 +90,20 @@ impl BpfFull {
         })
     }
 
+    /// The programs are as this kernel can load them.
+    pub(super) fn object(&self) -> Object {
+        self.hooks.object()
+    }
+
     /// Attaches the programs. From now on every task of the machine runs them.
     pub fn attach(&mut self) -> Result<(), AttachError> {
-        if !self.links.is_empty() {
+        if self.hooks.are_attached() {
             return Ok(());
         }
-
-        let object = self.object;
-        for name in NEEDED.into_iter().chain([self.switch]).flat_map(|name| with_twin(name, object)) {
-            let attached = raw(&mut self.programs, name).and_then(BtfTracePoint::attach);
-            let link = attached.map_err(|cause| refused(name, cause))?;
-            self.links.push((name, Link::Raw(link)));
-        }
-
-        for name in OPTIONAL {
-            self.attach_if_there(name);
-        }
-        if !self.has("page_fault_user") {
-            self.attach_everywhere(TAKEN);
-        }
-        self.attach_handled();
-        self.attach_everywhere(HANDLED_MAJOR);
-
-        let is_taken_seen = self.has("page_fault_user") || self.has(TAKEN.0);
-        let is_handled_seen = self.has(HANDLED) || self.has(HANDLED_MINOR.0);
-        self.sees_faults = is_taken_seen && is_handled_seen && self.has(HANDLED_MAJOR.0);
+        self.hooks.attach(&mut self.programs)?;
+        let handled = self.hooks.handled().unwrap_or_else(|| self.sees_a_fault());
+        self.hooks.attach_rest(&mut self.programs, handled);
         Ok(())
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.links.iter().any(|(attached, _)| *attached == name)
-    }
-
-    /// How this kernel makes the attached programs observe differently from a current one, one clause each.
-    pub fn remarks(&self) -> Vec<&'static str> {
-        let by_event = self.has(TAKEN.0).then_some("page faults by software events (no tracepoints)");
-        let remarks = self.object.remark().into_iter().chain(by_event);
-        remarks.chain(without_uring(&self.attached())).collect()
-    }
-
-    fn attach_if_there(&mut self, name: &'static str) {
-        for program in with_twin(name, self.object) {
-            if let Ok(link) = raw(&mut self.programs, program).and_then(BtfTracePoint::attach) {
-                self.links.push((program, Link::Raw(link)));
-            }
-        }
-    }
-
-    /// Attaches the tracepoint if it reports faults, which is tried once, or else the software event.
-    fn attach_handled(&mut self) {
-        if self.handled != Some(false) {
-            self.attach_if_there(HANDLED);
-        }
-        let handled = self.handled.unwrap_or_else(|| self.sees_a_fault());
-        self.handled = Some(handled);
-        if !handled {
-            self.attach_everywhere(HANDLED_MINOR);
-        }
     }
 
     fn sees_a_fault(&mut self) -> bool {
@@ -228,41 +112,24 @@ impl BpfFull {
         self.collect().events.iter().any(|event| matches!(event.kind, EventKind::Fault(_)))
     }
 
-    /// Attaches a software event on every processor.
-    fn attach_everywhere(&mut self, (name, event): (&'static str, SoftwareEvent)) {
-        for cpu in online_cpus().unwrap_or_default() {
-            let attached = perf(&mut self.programs, name).and_then(|program| {
-                let scope = PerfEventScope::AllProcessesOneCpu { cpu };
-                program.attach(PerfEventConfig::Software(event), scope, SamplePolicy::Period(1), false)
-            });
-            if let Ok(link) = attached {
-                self.links.push((name, Link::Perf(link)));
-            }
-        }
-    }
-
     /// Detaches them, so that they affect no task of the machine any more.
     pub fn detach(&mut self) -> Result<(), AttachError> {
-        for (name, link) in self.links.drain(..) {
-            let detached = match link {
-                Link::Raw(link) => raw(&mut self.programs, name).and_then(|program| program.detach(link)),
-                Link::Perf(link) => perf(&mut self.programs, name).and_then(|program| program.detach(link)),
-            };
-            detached.map_err(|cause| refused(name, cause))?;
-        }
-        Ok(())
+        self.hooks.detach(&mut self.programs)
     }
 
     /// The names of the programs that are attached, each once.
     pub fn attached(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = self.links.iter().map(|(name, _)| *name).collect();
-        names.dedup();
-        names
+        self.hooks.attached()
+    }
+
+    /// How this kernel makes the attached programs observe differently from a current one, one clause each.
+    pub fn remarks(&self) -> Vec<&'static str> {
+        self.hooks.remarks()
     }
 
     /// Page faults were seen from beginning to end when the programs were last attached.
     pub fn sees_faults(&self) -> bool {
-        self.sees_faults
+        self.hooks.sees_faults()
     }
 
     /// The cost of the programs per event, measured on our own children, alternating traced and untraced. Leaves the programs
@@ -481,14 +348,6 @@ fn array(programs: &mut Ebpf, name: &'static str) -> Result<MapData, AttachError
     }
 }
 
-fn raw<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut BtfTracePoint, ProgramError> {
-    programs.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
-}
-
-fn perf<'p>(programs: &'p mut Ebpf, name: &str) -> Result<&'p mut PerfEvent, ProgramError> {
-    programs.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::skipped;
@@ -498,10 +357,7 @@ mod tests {
     fn a_twin_records_what_the_first_program_did_not_see() {
         let load = || BpfFull::load(LARGE_RING).and_then(|mut tracer| tracer.attach().map(|()| tracer));
         skipped::twins::agree(load, |tracer, names| {
-            let (first, others) = tracer.links.drain(..).partition(|(name, _)| names.contains(name));
-            tracer.links = first;
-            tracer.detach().unwrap();
-            tracer.links = others;
+            tracer.hooks.detach_only(&mut tracer.programs, names);
         });
     }
 }

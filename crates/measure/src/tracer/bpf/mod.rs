@@ -6,7 +6,7 @@
 //! | mode | kernel side | loader | shared memory |
 //! |---|---|---|---|
 //! | phases | `phases.bpf.c`, `phases_session.h` | [`BpfPhases`] | `phases_session` |
-//! | full | `full.bpf.c`, `full*.h` | [`BpfFull`] | `full_session`, `full_records` |
+//! | full | `full.bpf.c`, `full*.h` | [`BpfFull`], `full_hooks` | `full_session`, `full_records` |
 //! | watch | `watch.bpf.c`, `watch_*.h` | [`BpfWatch`] | `watch_session`, `watch_records` |
 //!
 //! [`BpfStarts`] makes programs that others start the runs of the full mode, by `full_starts.h`.
@@ -20,6 +20,7 @@ mod c_header;
 mod event_costs;
 mod family;
 mod full;
+mod full_hooks;
 mod full_records;
 mod full_session;
 #[cfg(fuzzing)]

@@ -45,7 +45,7 @@ impl BpfStarts {
     /// Attaches the programs.
     pub fn attach(plan: StartsPlan) -> Result<BpfStarts, AttachError> {
         let mut tracer = BpfFull::load(LARGE_RING)?;
-        if tracer.object == Object::Before512 {
+        if tracer.object() == Object::Before512 {
             return Err(AttachError::TooOld("the starts of others can be traced since Linux 5.12"));
         }
         tracer.attach()?;

@@ -3,7 +3,8 @@
 //! A process stops when it forks, at the entry and the return of `execve`, and when it ends. Output and waits are not observed:
 //! that would need a stop at every write and at every wait.
 
-use super::follow::{Extent, Follower};
+use super::follow::Follower;
+use super::observers::Extent;
 use super::our_stdout::OurStdout;
 use super::rescue::Rescue;
 use super::watch::Standstill;

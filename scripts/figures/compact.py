@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rewrites result files compactly: one line for each key at the top and for each element of a list there. `measurements`,
+"""Rewrites result files compactly: one line for each key and for each element of a list at the top. `measurements`,
 which has the samples of `phases` once more for the scripts of hyperfine, is left out."""
 import json
 import sys
@@ -17,8 +17,8 @@ def member(key, value):
 
 
 def compact(document):
-    if not isinstance(document, dict):
-        return line(document) + "\n"
+    if isinstance(document, list):
+        return "[\n" + ",\n".join(map(line, document)) + "\n]\n"
     return "{\n" + ",\n".join(member(key, value) for key, value in document.items()) + "\n}\n"
 
 

@@ -146,7 +146,7 @@ measure() { # SUBJECT INPUT REFERENCE
         [ "$(basename "$program")" = "$reference" ] || set -- "$@" -n "$(basename "$program")" "$program"
     done
     "$firstbyte" bench --runs "$runs" --input "$input" --compare-by "$by" --export-json "$results/$subject.json" \
-        -n "$reference" "$build/$subject/$reference" "$@" | tee "$results/$subject.txt"
+        -n "$reference" "$build/$subject/$reference" "$@"
 }
 
 measure_filters() {
@@ -156,8 +156,7 @@ measure_filters() {
         # shellcheck disable=SC2086  # two arguments
         counts "$name" "$build/$name.input" $arguments >"$results/$name-counts.txt"
         "$firstbyte" bench --runs "$runs" --input "$build/$name.input" --export-json "$results/$name.json" \
-            -n glibc "$build/$name/glibc$arguments" -n firstbyte "$build/$name/firstbyte$arguments" |
-            tee "$results/$name.txt"
+            -n glibc "$build/$name/glibc$arguments" -n firstbyte "$build/$name/firstbyte$arguments"
     done
 }
 
@@ -170,8 +169,7 @@ measure_level0() {
         --export-json "$results/level0-large.json" -n glibc ./glibc -n firstbyte ./firstbyte \
         -n glibc-static ./glibc-static -n musl-static ./musl-static \
         -n glibc-hash-from-file ../level0-slow/glibc-hash-from-file \
-        -n python-set ../level0-slow/python-set -n ruby-set ../level0-slow/ruby-set |
-        tee "$results/level0-large.txt"
+        -n python-set ../level0-slow/python-set -n ruby-set ../level0-slow/ruby-set
 }
 
 for subject; do

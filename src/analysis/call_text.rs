@@ -1,6 +1,6 @@
 //! A system call as text, as `strace -y` writes it: `read(3</etc/passwd>, 0x7ffe0000, 4096) = 1200`.
 
-use super::call_values::{self, Names, flags, one_of};
+use super::call_values::{self, Names, flags, names, one_of};
 use super::{contents, structures};
 use firstbyte_measure::arch::{Argument, CallFacts, call_names};
 use firstbyte_measure::tracer::Abi;
@@ -110,60 +110,25 @@ fn futex(operation: u64) -> String {
     format!("{}{private}{clock}", one_of(operation & 0x7f, FUTEX))
 }
 
-const FUTEX: Names = &[
-    (0, "FUTEX_WAIT"),
-    (1, "FUTEX_WAKE"),
-    (2, "FUTEX_FD"),
-    (3, "FUTEX_REQUEUE"),
-    (4, "FUTEX_CMP_REQUEUE"),
-    (5, "FUTEX_WAKE_OP"),
-    (6, "FUTEX_LOCK_PI"),
-    (7, "FUTEX_UNLOCK_PI"),
-    (8, "FUTEX_TRYLOCK_PI"),
-    (9, "FUTEX_WAIT_BITSET"),
-    (10, "FUTEX_WAKE_BITSET"),
-];
+const FUTEX: Names = names! {
+    FUTEX_WAIT FUTEX_WAKE FUTEX_FD FUTEX_REQUEUE FUTEX_CMP_REQUEUE FUTEX_WAKE_OP FUTEX_LOCK_PI
+    FUTEX_UNLOCK_PI FUTEX_TRYLOCK_PI FUTEX_WAIT_BITSET FUTEX_WAKE_BITSET
+};
 
 const CREATE: u64 = libc::O_CREAT as u64;
 // Some of their values differ between architectures.
-const OPEN: Names = &[
-    (libc::O_CREAT as u64, "O_CREAT"),
-    (libc::O_EXCL as u64, "O_EXCL"),
-    (libc::O_NOCTTY as u64, "O_NOCTTY"),
-    (libc::O_TRUNC as u64, "O_TRUNC"),
-    (libc::O_APPEND as u64, "O_APPEND"),
-    (libc::O_NONBLOCK as u64, "O_NONBLOCK"),
-    (libc::O_DIRECTORY as u64, "O_DIRECTORY"),
-    (libc::O_NOFOLLOW as u64, "O_NOFOLLOW"),
-    (libc::O_CLOEXEC as u64, "O_CLOEXEC"),
-    (libc::O_PATH as u64, "O_PATH"),
-];
+const OPEN: Names = names! {
+    O_CREAT O_EXCL O_NOCTTY O_TRUNC O_APPEND O_NONBLOCK O_DIRECTORY O_NOFOLLOW O_CLOEXEC O_PATH
+};
 const PROTECTION: Names = &[(1, "PROT_READ"), (2, "PROT_WRITE"), (4, "PROT_EXEC")];
-const MAPPING: Names = &[
-    (1, "MAP_SHARED"),
-    (2, "MAP_PRIVATE"),
-    (0x10, "MAP_FIXED"),
-    (0x20, "MAP_ANONYMOUS"),
-    (0x800, "MAP_DENYWRITE"),
-    (0x4000, "MAP_NORESERVE"),
-    (0x8000, "MAP_POPULATE"),
-    (0x20000, "MAP_STACK"),
-    (0x40000, "MAP_HUGETLB"),
-    (0x10_0000, "MAP_FIXED_NOREPLACE"),
-];
-const CLONE: Names = &[
-    (0x100, "CLONE_VM"),
-    (0x200, "CLONE_FS"),
-    (0x400, "CLONE_FILES"),
-    (0x800, "CLONE_SIGHAND"),
-    (0x4000, "CLONE_VFORK"),
-    (0x10000, "CLONE_THREAD"),
-    (0x40000, "CLONE_SYSVSEM"),
-    (0x80000, "CLONE_SETTLS"),
-    (0x10_0000, "CLONE_PARENT_SETTID"),
-    (0x20_0000, "CLONE_CHILD_CLEARTID"),
-    (0x100_0000, "CLONE_CHILD_SETTID"),
-];
+const MAPPING: Names = names! {
+    MAP_SHARED MAP_PRIVATE MAP_FIXED MAP_ANONYMOUS MAP_DENYWRITE MAP_NORESERVE MAP_POPULATE
+    MAP_STACK MAP_HUGETLB MAP_FIXED_NOREPLACE
+};
+const CLONE: Names = names! {
+    CLONE_VM CLONE_FS CLONE_FILES CLONE_SIGHAND CLONE_VFORK CLONE_THREAD CLONE_SYSVSEM CLONE_SETTLS
+    CLONE_PARENT_SETTID CLONE_CHILD_CLEARTID CLONE_CHILD_SETTID
+};
 
 /// The result: an address in hexadecimal, an error by its name.
 fn result(name: &str, call: &Call) -> String {

@@ -6,6 +6,14 @@ use std::fmt::Write;
 /// Bits or numbers, and their names.
 pub(super) type Names = &'static [(u64, &'static str)];
 
+/// Constants of the C library as [`Names`], and numbers of the kernel for which it has none. All are C ints.
+macro_rules! names {
+    ($($name:ident)* $(; $($number:literal $other:ident),*)?) => {
+        &[$((libc::$name as u64 & 0xffff_ffff, stringify!($name)),)* $($(($number, stringify!($other))),*)?]
+    };
+}
+pub(super) use names;
+
 /// A value by its name: one name, or those of its bits joined by `|`.
 pub(super) fn text(kind: Values, value: u64) -> String {
     // a C int is in the low half of its register
@@ -73,110 +81,32 @@ pub(super) fn signal(number: i32) -> String {
 }
 
 /// `signal(7)`; the numbers of x86 and Arm.
-const SIGNALS: Names = &[
-    (1, "SIGHUP"),
-    (2, "SIGINT"),
-    (3, "SIGQUIT"),
-    (4, "SIGILL"),
-    (5, "SIGTRAP"),
-    (6, "SIGABRT"),
-    (7, "SIGBUS"),
-    (8, "SIGFPE"),
-    (9, "SIGKILL"),
-    (10, "SIGUSR1"),
-    (11, "SIGSEGV"),
-    (12, "SIGUSR2"),
-    (13, "SIGPIPE"),
-    (14, "SIGALRM"),
-    (15, "SIGTERM"),
-    (16, "SIGSTKFLT"),
-    (17, "SIGCHLD"),
-    (18, "SIGCONT"),
-    (19, "SIGSTOP"),
-    (20, "SIGTSTP"),
-    (21, "SIGTTIN"),
-    (22, "SIGTTOU"),
-    (23, "SIGURG"),
-    (24, "SIGXCPU"),
-    (25, "SIGXFSZ"),
-    (26, "SIGVTALRM"),
-    (27, "SIGPROF"),
-    (28, "SIGWINCH"),
-    (29, "SIGIO"),
-    (30, "SIGPWR"),
-    (31, "SIGSYS"),
-    (32, "SIGRTMIN"),
-    (33, "SIGRT_1"),
-];
+const SIGNALS: Names = names! {
+    SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 SIGSEGV SIGUSR2
+    SIGPIPE SIGALRM SIGTERM SIGSTKFLT SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGXCPU
+    SIGXFSZ SIGVTALRM SIGPROF SIGWINCH SIGIO SIGPWR SIGSYS; 32 SIGRTMIN, 33 SIGRT_1
+};
 
 /// `include/uapi/linux/fcntl.h`.
-const AT: Names = &[
-    (0x100, "AT_SYMLINK_NOFOLLOW"),
-    (0x200, "AT_REMOVEDIR"),
-    (0x400, "AT_SYMLINK_FOLLOW"),
-    (0x800, "AT_NO_AUTOMOUNT"),
-    (0x1000, "AT_EMPTY_PATH"),
-    (0x2000, "AT_STATX_FORCE_SYNC"),
-    (0x4000, "AT_STATX_DONT_SYNC"),
-];
-const FCNTL: Names = &[
-    (0, "F_DUPFD"),
-    (1, "F_GETFD"),
-    (2, "F_SETFD"),
-    (3, "F_GETFL"),
-    (4, "F_SETFL"),
-    (5, "F_GETLK"),
-    (6, "F_SETLK"),
-    (7, "F_SETLKW"),
-    (36, "F_OFD_GETLK"),
-    (37, "F_OFD_SETLK"),
-    (38, "F_OFD_SETLKW"),
-    (1024, "F_SETLEASE"),
-    (1030, "F_DUPFD_CLOEXEC"),
-    (1031, "F_SETPIPE_SZ"),
-    (1032, "F_GETPIPE_SZ"),
-    (1033, "F_ADD_SEALS"),
-    (1034, "F_GET_SEALS"),
-];
+const AT: Names = names! {
+    AT_SYMLINK_NOFOLLOW AT_REMOVEDIR AT_SYMLINK_FOLLOW AT_NO_AUTOMOUNT AT_EMPTY_PATH
+    AT_STATX_FORCE_SYNC AT_STATX_DONT_SYNC
+};
+const FCNTL: Names = names! {
+    F_DUPFD F_GETFD F_SETFD F_GETFL F_SETFL F_GETLK F_SETLK F_SETLKW F_OFD_GETLK F_OFD_SETLK
+    F_OFD_SETLKW F_SETLEASE F_DUPFD_CLOEXEC F_SETPIPE_SZ F_GETPIPE_SZ F_ADD_SEALS F_GET_SEALS
+};
 /// `include/uapi/asm-generic/ioctls.h` and `include/uapi/linux/fs.h`.
-const IOCTL: Names = &[
-    (0x5401, "TCGETS"),
-    (0x5402, "TCSETS"),
-    (0x5403, "TCSETSW"),
-    (0x5404, "TCSETSF"),
-    (0x540e, "TIOCSCTTY"),
-    (0x540f, "TIOCGPGRP"),
-    (0x5410, "TIOCSPGRP"),
-    (0x5413, "TIOCGWINSZ"),
-    (0x5414, "TIOCSWINSZ"),
-    (0x541b, "FIONREAD"),
-    (0x5421, "FIONBIO"),
-    (0x5422, "TIOCNOTTY"),
-    (0x5450, "FIONCLEX"),
-    (0x5451, "FIOCLEX"),
-    (0x802c_542a, "TCGETS2"),
-    (0x8004_5430, "TIOCGPTN"),
-    (0x4004_9409, "FICLONE"),
-];
+const IOCTL: Names = names! {
+    TCGETS TCSETS TCSETSW TCSETSF TIOCSCTTY TIOCGPGRP TIOCSPGRP TIOCGWINSZ TIOCSWINSZ FIONREAD
+    FIONBIO TIOCNOTTY FIONCLEX FIOCLEX TCGETS2 TIOCGPTN FICLONE
+};
 /// `include/uapi/linux/prctl.h`.
-const PRCTL: Names = &[
-    (1, "PR_SET_PDEATHSIG"),
-    (2, "PR_GET_PDEATHSIG"),
-    (3, "PR_GET_DUMPABLE"),
-    (4, "PR_SET_DUMPABLE"),
-    (8, "PR_SET_KEEPCAPS"),
-    (15, "PR_SET_NAME"),
-    (16, "PR_GET_NAME"),
-    (22, "PR_SET_SECCOMP"),
-    (23, "PR_CAPBSET_READ"),
-    (29, "PR_SET_TIMERSLACK"),
-    (36, "PR_SET_CHILD_SUBREAPER"),
-    (38, "PR_SET_NO_NEW_PRIVS"),
-    (39, "PR_GET_NO_NEW_PRIVS"),
-    (41, "PR_SET_THP_DISABLE"),
-    (47, "PR_CAP_AMBIENT"),
-    (0x5356_4d41, "PR_SET_VMA"),
-];
+const PRCTL: Names = names! {
+    PR_SET_PDEATHSIG PR_GET_PDEATHSIG PR_GET_DUMPABLE PR_SET_DUMPABLE PR_SET_KEEPCAPS PR_SET_NAME
+    PR_GET_NAME PR_SET_SECCOMP PR_CAPBSET_READ PR_SET_TIMERSLACK PR_SET_CHILD_SUBREAPER
+    PR_SET_NO_NEW_PRIVS PR_GET_NO_NEW_PRIVS PR_SET_THP_DISABLE PR_CAP_AMBIENT PR_SET_VMA
+};
 /// `arch/x86/include/uapi/asm/prctl.h`.
 const ARCH_PRCTL: Names = &[
     (0x1001, "ARCH_SET_GS"),
@@ -186,66 +116,30 @@ const ARCH_PRCTL: Names = &[
     (0x3001, "ARCH_CET_STATUS"),
     (0x5001, "ARCH_SHSTK_ENABLE"),
 ];
-const ADVICE: Names = &[
-    (0, "MADV_NORMAL"),
-    (1, "MADV_RANDOM"),
-    (2, "MADV_SEQUENTIAL"),
-    (3, "MADV_WILLNEED"),
-    (4, "MADV_DONTNEED"),
-    (8, "MADV_FREE"),
-    (10, "MADV_DONTFORK"),
-    (14, "MADV_HUGEPAGE"),
-    (15, "MADV_NOHUGEPAGE"),
-    (16, "MADV_DONTDUMP"),
-    (21, "MADV_PAGEOUT"),
-    (23, "MADV_POPULATE_WRITE"),
-    (25, "MADV_COLLAPSE"),
-    (102, "MADV_GUARD_INSTALL"),
-];
-const CLOCK: Names = &[
-    (0, "CLOCK_REALTIME"),
-    (1, "CLOCK_MONOTONIC"),
-    (2, "CLOCK_PROCESS_CPUTIME_ID"),
-    (3, "CLOCK_THREAD_CPUTIME_ID"),
-    (4, "CLOCK_MONOTONIC_RAW"),
-    (5, "CLOCK_REALTIME_COARSE"),
-    (6, "CLOCK_MONOTONIC_COARSE"),
-    (7, "CLOCK_BOOTTIME"),
-];
+const ADVICE: Names = names! {
+    MADV_NORMAL MADV_RANDOM MADV_SEQUENTIAL MADV_WILLNEED MADV_DONTNEED MADV_FREE MADV_DONTFORK
+    MADV_HUGEPAGE MADV_NOHUGEPAGE MADV_DONTDUMP MADV_PAGEOUT MADV_POPULATE_WRITE;
+    25 MADV_COLLAPSE, 102 MADV_GUARD_INSTALL
+};
+const CLOCK: Names = names! {
+    CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID
+    CLOCK_MONOTONIC_RAW CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_BOOTTIME
+};
 const MASK_CHANGE: Names = &[(0, "SIG_BLOCK"), (1, "SIG_UNBLOCK"), (2, "SIG_SETMASK")];
-const DOMAIN: Names = &[
-    (1, "AF_UNIX"),
-    (2, "AF_INET"),
-    (10, "AF_INET6"),
-    (16, "AF_NETLINK"),
-    (17, "AF_PACKET"),
-    (38, "AF_ALG"),
-    (40, "AF_VSOCK"),
-];
+const DOMAIN: Names = names! {
+    AF_UNIX AF_INET AF_INET6 AF_NETLINK AF_PACKET AF_ALG AF_VSOCK
+};
 const SOCKET_TYPE: Names = &[(1, "SOCK_STREAM"), (2, "SOCK_DGRAM"), (3, "SOCK_RAW"), (5, "SOCK_SEQPACKET")];
 const SOCKET_FLAGS: Names =
     &[(libc::SOCK_NONBLOCK as u64, "SOCK_NONBLOCK"), (libc::SOCK_CLOEXEC as u64, "SOCK_CLOEXEC")];
-const LIMIT: Names = &[
-    (0, "RLIMIT_CPU"),
-    (1, "RLIMIT_FSIZE"),
-    (2, "RLIMIT_DATA"),
-    (3, "RLIMIT_STACK"),
-    (4, "RLIMIT_CORE"),
-    (5, "RLIMIT_RSS"),
-    (6, "RLIMIT_NPROC"),
-    (7, "RLIMIT_NOFILE"),
-    (8, "RLIMIT_MEMLOCK"),
-    (9, "RLIMIT_AS"),
-];
+const LIMIT: Names = names! {
+    RLIMIT_CPU RLIMIT_FSIZE RLIMIT_DATA RLIMIT_STACK RLIMIT_CORE RLIMIT_RSS RLIMIT_NPROC
+    RLIMIT_NOFILE RLIMIT_MEMLOCK RLIMIT_AS
+};
 const EPOLL: Names = &[(1, "EPOLL_CTL_ADD"), (2, "EPOLL_CTL_DEL"), (3, "EPOLL_CTL_MOD")];
-const WAIT: Names = &[
-    (1, "WNOHANG"),
-    (2, "WUNTRACED"),
-    (4, "WEXITED"),
-    (8, "WCONTINUED"),
-    (0x0100_0000, "WNOWAIT"),
-    (0x4000_0000, "__WALL"),
-];
+const WAIT: Names = names! {
+    WNOHANG WUNTRACED WEXITED WCONTINUED WNOWAIT __WALL
+};
 const LOCK: Names = &[(1, "LOCK_SH"), (2, "LOCK_EX"), (4, "LOCK_NB"), (8, "LOCK_UN")];
 const DESCRIPTOR: Names = &[
     (1, "EFD_SEMAPHORE"),
@@ -254,12 +148,8 @@ const DESCRIPTOR: Names = &[
     (libc::O_CLOEXEC as u64, "O_CLOEXEC"),
 ];
 const RANDOM: Names = &[(1, "GRND_NONBLOCK"), (2, "GRND_RANDOM"), (4, "GRND_INSECURE")];
-const MEMORY_FILE: Names = &[
-    (1, "MFD_CLOEXEC"),
-    (2, "MFD_ALLOW_SEALING"),
-    (4, "MFD_HUGETLB"),
-    (8, "MFD_NOEXEC_SEAL"),
-    (0x10, "MFD_EXEC"),
-];
+const MEMORY_FILE: Names = names! {
+    MFD_CLOEXEC MFD_ALLOW_SEALING MFD_HUGETLB MFD_NOEXEC_SEAL MFD_EXEC
+};
 const WHOSE: Names = &[(0, "RUSAGE_SELF"), (1, "RUSAGE_THREAD"), (0xffff_ffff, "RUSAGE_CHILDREN")];
 const REMAP: Names = &[(1, "MREMAP_MAYMOVE"), (2, "MREMAP_FIXED"), (4, "MREMAP_DONTUNMAP")];

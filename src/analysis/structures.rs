@@ -1,6 +1,6 @@
 //! Structures among the arguments of system calls, as strace writes them.
 
-use super::call_values::{Names, flags, one_of, signal};
+use super::call_values::{Names, flags, names, one_of, signal};
 use firstbyte_measure::arch::{Abi, Argument, CallFacts, Structure, call_names};
 use firstbyte_measure::tracer::event::Call;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -64,15 +64,9 @@ fn time_left(call: &Call) -> Option<String> {
 
 /// `inode(7)`.
 fn file_status(call: &Call, prefix: &str) -> Option<String> {
-    const KINDS: Names = &[
-        (libc::S_IFIFO as u64, "S_IFIFO"),
-        (libc::S_IFCHR as u64, "S_IFCHR"),
-        (libc::S_IFDIR as u64, "S_IFDIR"),
-        (libc::S_IFBLK as u64, "S_IFBLK"),
-        (libc::S_IFREG as u64, "S_IFREG"),
-        (libc::S_IFLNK as u64, "S_IFLNK"),
-        (libc::S_IFSOCK as u64, "S_IFSOCK"),
-    ];
+    const KINDS: Names = names! {
+        S_IFIFO S_IFCHR S_IFDIR S_IFBLK S_IFREG S_IFLNK S_IFSOCK
+    };
     const BITS: Names = &[
         (libc::S_ISUID as u64, "S_ISUID"),
         (libc::S_ISGID as u64, "S_ISGID"),

@@ -24,8 +24,15 @@ COLUMNS = ['language', 'program', 'variant', 'group', 'warm first byte', 'cold f
 
 
 def manifests():
-    files = sorted(glob.glob(os.path.join(ROOT, 'corpus', '*', 'program.toml')))
-    return {manifest['name']: manifest for manifest in (tomllib.load(open(file, 'rb')) for file in files)}
+    """By name, with the shared tools that their commands name."""
+    shared = tomllib.load(open(os.path.join(ROOT, 'corpus', 'tools.toml'), 'rb'))['toolchain']
+    read = {}
+    for file in sorted(glob.glob(os.path.join(ROOT, 'corpus', '*', 'program.toml'))):
+        manifest = read[os.path.basename(os.path.dirname(file))] = tomllib.load(open(file, 'rb'))
+        own = manifest.setdefault('toolchain', [])
+        named = {*re.findall(r'{([a-z][a-z0-9+._-]*)}', json.dumps(manifest)), *manifest.get('tools', [])}
+        own += [tool for tool in shared if tool['tool'] in named - {tool['tool'] for tool in own}]
+    return read
 
 
 def read(folder, name):

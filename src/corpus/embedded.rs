@@ -20,10 +20,10 @@ pub(crate) fn programs_of(packed: &[u8]) -> Result<Vec<Program>, CorpusError> {
     let mut programs: BTreeMap<&str, Vec<SourceFile>> = BTreeMap::new();
     let mut rest = &unpacked[..];
     while let Some((path, contents, after)) = first_file(rest) {
-        let (program, path) = path.split_once('/').unwrap_or(("", path));
+        rest = after;
+        let Some((program, path)) = path.split_once('/') else { continue }; // `tools.toml`
         let file = SourceFile { path: path.into(), contents: contents.to_vec() };
         programs.entry(program).or_default().push(file);
-        rest = after;
     }
     let assemble = |(name, sources)| folder::assemble(sources, &format!("{name}/program.toml"), name);
     programs.into_iter().map(assemble).collect()

@@ -55,8 +55,19 @@ pub(crate) fn assemble(
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     let text = sources.iter().find(|file| file.path == Path::new(MANIFEST));
     let text = text.ok_or_else(|| rule("it does not exist".to_owned()))?;
-    let manifest = Manifest::parse(&text.contents, manifest_path, folder)?;
+    let mut manifest = Manifest::parse(&text.contents, manifest_path, folder)?;
 
+    if let Some(script) = &mut manifest.script
+        && script.source.as_os_str().is_empty()
+    {
+        let mut others = sources.iter().map(|file| &file.path).filter(|path| *path != Path::new(MANIFEST));
+        let (Some(only), None) = (others.next(), others.next()) else {
+            return Err(rule(
+                "its `script` needs a `source`: there is not exactly one other file".to_owned(),
+            ));
+        };
+        script.source.clone_from(only);
+    }
     if let Some(script) = &manifest.script
         && !sources.iter().any(|file| file.path == script.source)
     {

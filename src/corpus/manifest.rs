@@ -2,6 +2,7 @@
 
 use super::CorpusError;
 use super::placeholder;
+use super::tool::{ToolSpec, shared_tool};
 use crate::document::read::position;
 use firstbyte_measure::launch::{Environment, ExitStatus};
 use serde::{Deserialize, Deserializer};
@@ -9,12 +10,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// The contents of `program.toml`. Every argv may contain placeholders: `{TOOL}` is the path of a tool in `toolchain`,
-/// `{arch}` is the machine's architecture.
+/// The contents of `program.toml`. Every argv may contain placeholders: `{TOOL}` is the path of a tool in `toolchain` or
+/// `corpus/tools.toml`, `{arch}` is the machine's architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The folder's name, unique in the corpus: lower-case letters, digits, `-` and `_`.
+    #[serde(default)]
     pub name: String,
     /// The language, as it spells its own name.
     pub language: String,
@@ -35,9 +37,12 @@ pub struct Manifest {
     /// The architectures that it supports, named as in `std::env::consts::ARCH`. Empty means all.
     #[serde(default)]
     pub architectures: Vec<String>,
-    /// The tools that build and run it.
+    /// The tools that build and run it. Those of `corpus/tools.toml` are added when it is read.
     #[serde(default)]
     pub toolchain: Vec<ToolSpec>,
+    /// The tools of `corpus/tools.toml` that it needs although none of its commands names them.
+    #[serde(default)]
+    pub tools: Vec<String>,
     /// Debian packages that it needs besides tools: headers and libraries.
     #[serde(default)]
     pub packages: Vec<String>,
@@ -69,32 +74,6 @@ pub struct Manifest {
     pub keep_environment: Vec<String>,
 }
 
-/// A tool: an executable in `PATH`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ToolSpec {
-    /// The name to look for in `PATH`.
-    pub tool: String,
-    /// A command that prints the version in its first line. Empty if there is none.
-    #[serde(default)]
-    pub version: Vec<String>,
-    /// A command that prints the path of the real executable, which a version manager hides.
-    #[serde(default)]
-    pub locate: Vec<String>,
-    /// The Debian packages that provide it.
-    #[serde(default)]
-    pub packages: Vec<String>,
-    /// The command that installs it if no Debian package does.
-    #[serde(default)]
-    pub install: Vec<String>,
-    /// Where versions of it are, for `--versions`: patterns of paths, by who installs it there.
-    #[serde(default)]
-    pub installations: BTreeMap<String, Vec<String>>,
-    /// The executable itself, instead of the one in `PATH`.
-    #[serde(skip)]
-    pub path: Option<PathBuf>,
-}
-
 /// A condition on the machine or on a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -109,7 +88,8 @@ pub struct Requirement {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptProgram {
-    /// The file that contains the script, without a `#!` line.
+    /// The file that contains the script, without a `#!` line. Empty if there is only one file beside `program.toml`.
+    #[serde(default)]
     pub source: PathBuf,
     /// A placeholder or an absolute path.
     pub interpreter: String,
@@ -221,16 +201,19 @@ impl Manifest {
     pub fn parse(text: &[u8], path: &str, folder: &str) -> Result<Manifest, CorpusError> {
         let rule = |cause: String| CorpusError::Rule { manifest: path.to_owned(), cause };
         let text = std::str::from_utf8(text).map_err(|_| rule("it is not UTF-8".to_owned()))?;
-        let manifest: Manifest = toml::from_str(text).map_err(|error| CorpusError::Syntax {
+        let mut manifest: Manifest = toml::from_str(text).map_err(|error| CorpusError::Syntax {
             manifest: path.to_owned(),
             line: position(text, error.span().map_or(0, |span| span.start)).0,
             cause: error.message().lines().collect::<Vec<_>>().join("; "),
         })?;
 
+        if manifest.name.is_empty() {
+            folder.clone_into(&mut manifest.name);
+        }
         if manifest.name != folder {
             return Err(rule(format!("`name` is `{}`, but its folder is `{folder}`", manifest.name)));
         }
-        manifest.check().map_err(rule)?;
+        manifest.add_shared_tools().and_then(|()| manifest.check()).map_err(rule)?;
         Ok(manifest)
     }
 
@@ -261,6 +244,31 @@ impl Manifest {
     /// Whether it supports an architecture.
     pub fn fits(&self, architecture: &str) -> bool {
         self.architectures.is_empty() || self.architectures.iter().any(|known| known == architecture)
+    }
+
+    fn add_shared_tools(&mut self) -> Result<(), String> {
+        let named = self.commands().into_iter().flatten().flat_map(|argument| placeholder::names(argument));
+        let mut added: Vec<ToolSpec> = Vec::new();
+        for (name, is_required) in
+            named.map(|name| (name, false)).chain(self.tools.iter().map(|name| (name.as_str(), true)))
+        {
+            let is_known = self.toolchain.iter().chain(&added).any(|known| known.tool == name);
+            match shared_tool(name) {
+                Some(tool) if !is_known => added.push(tool.clone()),
+                None if is_required => return Err(format!("`{name}` is not in `corpus/tools.toml`")),
+                _ => {}
+            }
+        }
+        self.toolchain.extend(added);
+        Ok(())
+    }
+
+    /// Every argv that builds or runs it, or checks a condition.
+    fn commands(&self) -> Vec<&[String]> {
+        let script = self.script.as_ref().map(|script| std::slice::from_ref(&script.interpreter));
+        let required = self.require.iter().map(|requirement| &requirement.check);
+        let build = self.build.iter().chain([&self.run]).chain(required).map(Vec::as_slice);
+        build.chain(script).collect()
     }
 
     fn check(&self) -> Result<(), String> {
@@ -300,7 +308,8 @@ impl Manifest {
     }
 
     fn check_files(&self) -> Result<(), String> {
-        let script = self.script.as_ref().map(|script| &script.source);
+        let script =
+            self.script.as_ref().map(|script| &script.source).filter(|path| !path.as_os_str().is_empty());
         for path in script.into_iter().chain([&self.artifact]) {
             if !stays_inside(path) {
                 return Err(format!("`{}` is not a path inside the program's folder", path.display()));
@@ -311,10 +320,9 @@ impl Manifest {
 
     fn check_commands(&self) -> Result<(), String> {
         let tools: Vec<&str> = self.toolchain.iter().map(|tool| tool.tool.as_str()).collect();
-        let script = self.script.as_ref().map(|script| vec![script.interpreter.clone()]);
-        let required = self.require.iter().map(|requirement| &requirement.check);
-        let versions = self.toolchain.iter().map(|tool| &tool.version).filter(|argv| !argv.is_empty());
-        for argv in self.build.iter().chain([&self.run]).chain(&script).chain(required).chain(versions) {
+        let versions =
+            self.toolchain.iter().map(|tool| tool.version.as_slice()).filter(|argv| !argv.is_empty());
+        for argv in self.commands().into_iter().chain(versions) {
             if argv.first().is_none_or(String::is_empty) {
                 return Err("a command is empty".to_owned());
             }
@@ -371,6 +379,15 @@ packages = ["gcc"]
     }
 
     #[test]
+    fn a_shared_tool_needs_no_description_and_may_have_another_one() {
+        let (bare, _) = PLAIN.split_once("[[toolchain]]").unwrap();
+        let manifest = parse(&format!("{bare}tools = [\"cc\"]")).unwrap();
+        assert_eq!(manifest.toolchain.iter().map(|tool| &tool.tool).collect::<Vec<_>>(), ["gcc", "cc"]);
+        let own = parse(&PLAIN.replace("[\"gcc\"]", "[\"gcc-13\"]")).unwrap();
+        assert_eq!(own.toolchain.iter().map(|tool| &tool.packages).collect::<Vec<_>>(), [&["gcc-13"]]);
+    }
+
+    #[test]
     fn an_exit_is_a_status_or_a_signal_name() {
         let with = |exit: &str| parse(&format!("{PLAIN}\n[expected]\nexit = {exit}\n"));
         assert_eq!(with("3").unwrap().expected.exit, ExitStatus::Code(3));
@@ -411,6 +428,7 @@ packages = ["gcc"]
             ("[\"native\"]", "[\"native\"]\nartifact = \"\"", "`` is not a path inside"),
             ("[\"native\"]", "[\"native\"]\nbuiltin = \"plain-elf\"", "exactly one of"),
             ("[\"native\"]", "[\"native\"]\nrun = []", "a command is empty"),
+            ("[\"native\"]", "[\"native\"]\ntools = [\"x\"]", "`x` is not in `corpus/tools.toml`"),
             ("{gcc}\", \"hello", "{gccc}\", \"hello", "`{gccc}` is not a tool in `toolchain`"),
             ("[\"gcc\"]", "[\"--allow-downgrades\"]", "`--allow-downgrades` is not a valid name"),
             ("[\"gcc\"]", "[\"gcc;reboot\"]", "`gcc;reboot` is not a valid name"),

@@ -20,6 +20,7 @@ mod placeholder;
 mod prepare;
 mod selection;
 mod skipped;
+pub mod tool;
 pub mod toolchain;
 pub mod verify;
 mod versions;

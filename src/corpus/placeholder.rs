@@ -39,17 +39,20 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(allowed)
 }
 
+/// The names of its placeholders, also of `{arch}`.
+pub(crate) fn names(argument: &str) -> impl Iterator<Item = &str> {
+    pieces(argument).into_iter().filter_map(|piece| match piece {
+        Piece::Name(name) => Some(name),
+        Piece::Text(_) => None,
+    })
+}
+
 /// Checks that every placeholder names a tool. The error is the broken rule.
 pub(crate) fn check(argument: &str, tools: &[&str]) -> Result<(), String> {
-    for piece in pieces(argument) {
-        match piece {
-            Piece::Name(name) if name != "arch" && !tools.contains(&name) => {
-                return Err(format!("`{{{name}}}` is not a tool in `toolchain`"));
-            }
-            _ => {}
-        }
+    match names(argument).find(|name| *name != "arch" && !tools.contains(name)) {
+        Some(name) => Err(format!("`{{{name}}}` is not a tool in `toolchain`")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Replaces every placeholder. One without a tool becomes its bare name.

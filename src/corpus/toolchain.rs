@@ -1,8 +1,9 @@
 //! The tools that manifests name: whether they are installed, where they really are, and their versions.
 
 use super::execute::{Destination, Finished, Limits, execute};
-use super::manifest::{Manifest, ToolSpec};
+use super::manifest::Manifest;
 use super::placeholder::{Tools, expand_all};
+use super::tool::ToolSpec;
 use firstbyte_measure::launch::find_in_path;
 use serde::Serialize;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! A program with each installed version of its interpreter.
 
-use super::manifest::ToolSpec;
 use super::selection::matches;
+use super::tool::ToolSpec;
 use super::toolchain;
 use super::{Corpus, CorpusError, Program, Selection};
 use std::collections::{BTreeMap, HashMap};

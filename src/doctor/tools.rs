@@ -1,6 +1,6 @@
 //! The toolchains of the corpus: asks each tool for its version.
 
-use crate::corpus::manifest::ToolSpec;
+use crate::corpus::tool::ToolSpec;
 use crate::corpus::toolchain::{self, FoundTool, MissingTool};
 use crate::corpus::{Corpus, Program, debian};
 use crate::document::doctor::{Check, CheckGroup, Status};

@@ -145,8 +145,10 @@ fn every_language_has_exactly_one_plain_program_on_each_architecture() {
 #[test]
 fn the_embedded_corpus_equals_the_folder() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let folders =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let mut on_disk: Vec<String> =
-        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        folders.map(|path| path.file_name().unwrap().to_str().unwrap().into()).collect();
     on_disk.sort();
     let corpus = Corpus::load(None).unwrap();
     let embedded: Vec<&str> = corpus.programs().iter().map(Program::name).collect();
@@ -457,6 +459,13 @@ fn a_hostile_corpus_folder_is_refused_with_its_path() {
     );
     bench.write("program.toml", "name = ");
     assert!(refused(Corpus::load(Some(&programs))).contains("own/program.toml`: line 1: "));
+    bench.write(
+        "program.toml",
+        "language = \"sh\"\ndescription = \"d\"\ntags = []\n[script]\ninterpreter = \"/bin/sh\"\n",
+    );
+    assert_eq!(Corpus::load(Some(&programs)).unwrap().find("own").unwrap().manifest.name, "own");
+    bench.write("more.sh", "");
+    assert!(refused(Corpus::load(Some(&programs))).contains("there is not exactly one other file"));
     fs::File::create(programs.join("own/big")).unwrap().set_len(1 << 40).unwrap();
     assert!(refused(Corpus::load(Some(&programs))).contains("more than 16777216 bytes"));
 }

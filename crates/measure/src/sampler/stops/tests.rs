@@ -50,7 +50,7 @@ def work(rounds):
 
 const SCRIPT: &str = "\
 import os, sys, threading, burn
-burn.work(60)
+burn.work(120)
 burn.down(200)
 burn.Worker().consume()
 thread = threading.Thread(target=burn.loops, args=(40000,))

@@ -76,8 +76,13 @@ const MAX_UNTRACED: u32 = 16;
 const BLOCK_EXPLAINED: u32 = 3;
 const BLOCKS_EXPLAINED: u32 = 60;
 
-/// The traced part of a block is at least this many times as long as the runs that are discarded after a change.
+/// The traced part of a block is at least this many times as long as the runs that are discarded after a change, and as its
+/// changes.
 const WORTH: u32 = 4;
+
+/// The two changes of a block. The kernel attaches again only once all processors have seen that nothing is attached
+/// (`tp_rcu_cond_sync` in kernel/tracepoint.c), which takes about 10 ms.
+const CHANGES: Duration = Duration::from_millis(20);
 
 /// The number of rounds of each kind, and their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +134,7 @@ impl Schedule {
             }
         };
         match aim {
-            Aim::Time => Schedule::timing(rounds, discarded, overhead),
+            Aim::Time => Schedule::timing(rounds, round, discarded, overhead),
             Aim::Explain | Aim::ExplainStopped | Aim::Sample => {
                 Schedule::explaining(rounds, discarded, overhead)
             }
@@ -137,8 +142,8 @@ impl Schedule {
     }
 
     /// Long blocks, traced rounds first.
-    fn timing(rounds: u32, discarded: u32, overhead: bool) -> Schedule {
-        let count = if overhead { blocks(rounds, discarded) } else { 1 };
+    fn timing(rounds: u32, round: Duration, discarded: u32, overhead: bool) -> Schedule {
+        let count = if overhead { blocks(rounds, round, discarded) } else { 1 };
         let block = |block| timed_block(share(rounds, count, block), overhead);
         Schedule { blocks: (0..count).map(block).collect(), discarded, likely: rounds }
     }
@@ -216,13 +221,17 @@ fn rounds_that_fit(time: Duration, round: Duration, discarded: u32, overhead: bo
         let kept = fitting.saturating_sub(count * 2 * discarded);
         kept.saturating_sub(count * MAX_UNTRACED).max(kept / 4 * 3)
     };
-    let count = (1..=BLOCKS).find(|&count| blocks(beside(count), discarded) <= count).unwrap_or(BLOCKS);
+    let count =
+        (1..=BLOCKS).find(|&count| blocks(beside(count), round, discarded) <= count).unwrap_or(BLOCKS);
     beside(count)
 }
 
 /// The number of blocks into which this number of traced rounds is divided.
-fn blocks(rounds: u32, discarded: u32) -> u32 {
-    (rounds / (WORTH * discarded).max(1)).clamp(MIN_BLOCKS, BLOCKS).min(rounds.max(1))
+fn blocks(rounds: u32, round: Duration, discarded: u32) -> u32 {
+    let by_runs = rounds / (WORTH * discarded).max(1);
+    let by_time = (round * rounds).as_millis() / (CHANGES * WORTH).as_millis();
+    let most = u32::try_from(by_time).unwrap_or(BLOCKS);
+    by_runs.min(most).clamp(MIN_BLOCKS, BLOCKS).min(rounds.max(1))
 }
 
 /// Rounds to discard after programs were attached or detached: enough runs, or enough time.
@@ -323,9 +332,11 @@ mod tests {
 
     #[test]
     fn many_runs_have_no_more_untraced_ones_than_the_ratio_needs() {
-        let schedule = Schedule::new(Aim::Time, RunLimit::Runs(2000), Duration::from_micros(90), 1, true);
-        assert_eq!(pairs(&schedule), [(250, 16); 8]);
-        assert_eq!(schedule.runs(1), 2000 + 8 * (16 + 2 * 16), "with the discarded ones");
+        let of =
+            |micros| Schedule::new(Aim::Time, RunLimit::Runs(2000), Duration::from_micros(micros), 1, true);
+        assert_eq!(pairs(&of(900)), [(250, 16); 8]);
+        assert_eq!(of(900).runs(1), 2000 + 8 * (16 + 2 * 16), "with the discarded ones");
+        assert_eq!(pairs(&of(90)), [(500, 16); 4], "changes would take as long as the runs");
     }
 
     #[test]

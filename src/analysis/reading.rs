@@ -7,7 +7,7 @@ use super::announced::announcer;
 use super::apply::{KnownCall, apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
-use super::inferred_wakes::{self, InferredWakes, of_futexes, of_signals};
+use super::inferred_wakes::{self, InferredWakes, of_eventfds, of_futexes, of_signals};
 use super::model::{Creation, Execution, ProcessAccount, ThreadAccount, Wake};
 use super::pipes::PipeUses;
 use super::process::Process;
@@ -123,7 +123,7 @@ impl Reconstruction {
 
 /// Ends of waits that only the calls tell of.
 fn inferred(events: &[Event]) -> InferredWakes {
-    of_futexes(events).into_iter().chain(of_signals(events)).collect()
+    of_futexes(events).into_iter().chain(of_signals(events)).chain(of_eventfds(events)).collect()
 }
 
 /// When something began whose event is its end.

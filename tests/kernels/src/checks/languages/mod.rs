@@ -5,7 +5,7 @@
 
 mod programs;
 
-use self::programs::{NODE, NODE_INTERPRETED, OF_WORKER, PYTHON};
+use self::programs::{NODE, NODE_INTERPRETED, PYTHON};
 use super::{Check, check, right, skipped};
 use crate::report::Checked;
 use crate::tool::{self, User, same};
@@ -139,7 +139,7 @@ fn judged(how: Tracing, truth: &Truth, shorter: Shorter) -> Checked {
     let share = judge_functions(&traced.result, truth)?;
     let lines =
         if truth.loop_lines[0] == [0, 0] { String::new() } else { judge_lines(&traced.result, truth)? };
-    judge_stacks(&traced.stacks, how, truth)?;
+    judge_stacks(&traced.stacks, truth)?;
     right(format!("{} samples, {share}{lines}", traced.result["sampling"]["samples"]))
 }
 
@@ -200,12 +200,10 @@ fn judge_share(what: &str, [part, rest]: [f64; 2], samples: f64) -> Result<Strin
     if (share - 0.7).abs() <= allowed { Ok(found) } else { Err(found) }
 }
 
-fn judge_stacks(stacks: &str, how: Tracing, truth: &Truth) -> Result<(), String> {
+fn judge_stacks(stacks: &str, truth: &Truth) -> Result<(), String> {
     let [outer, repeated, inner] = truth.recursion;
     let deep = outer.to_owned() + &repeated.repeat(201) + inner;
-    // by ptrace, the threads of Node.js are not those of its sampled runs, on x86-64 either
-    let is_seen = |stack: &&str| how.backend == "bpf" || *stack != OF_WORKER;
-    let wanted = truth.stacks.iter().copied().filter(is_seen).chain([deep.as_str()]);
+    let wanted = truth.stacks.iter().copied().chain([deep.as_str()]);
     let missing: Vec<&str> = wanted.filter(|wanted| !stacks.contains(wanted)).collect();
     let Some(missing) = missing.first() else { return Ok(()) };
     let innermost = missing.rsplit(';').next().unwrap_or_default();

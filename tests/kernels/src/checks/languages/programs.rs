@@ -128,13 +128,11 @@ exports.run = (times) => {
 };
 ";
 
-/// In another thread.
-pub(super) const OF_WORKER: &str = ";<module> (app.js:1);heavy (burn.js:7)";
-
 const CALLERS: &[&str] = &[
     ";each (burn.js:36);exports.work (burn.js:27);light (burn.js:11);spin (burn.js:2)",
     ";exports.run (burn.js:35);produce (burn.js:24);loops (burn.js:15)",
-    OF_WORKER,
+    // in another thread
+    ";<module> (app.js:1);heavy (burn.js:7)",
 ];
 
 /// Compiled code does not keep its lines.

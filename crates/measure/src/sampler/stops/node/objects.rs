@@ -14,14 +14,15 @@ const TABLE: u64 = 1 << 20;
 const SEQUENTIAL: u16 = 0;
 const CONS: u16 = 1;
 const EXTERNAL: u16 = 2;
+const SLICED: u16 = 3;
 const THIN: u16 = 5;
 /// An external string without the address of its characters.
 const UNCACHED: u16 = 0x10;
 /// Strings that stand for others are not followed any deeper.
 const DEEPEST: u32 = 4;
 
-/// Where a string has its characters, its first part or the string for which it stands, and an external one the address
-/// of its characters; in bytes.
+/// Where a string has its characters, its first part or the string for which it stands or of which it is a part, its second
+/// part or the place in that string, and an external one the address of its characters; in bytes.
 const CHARACTERS: u64 = 16;
 const OTHER: u64 = 16;
 const SECOND: u64 = 24;
@@ -90,6 +91,7 @@ impl Heap<'_, '_> {
                 return self.text_below(other, most, depth.checked_sub(1)?);
             }
             CONS => return self.both(string, most, depth.checked_sub(1)?),
+            SLICED => return self.part(string, length, most, depth.checked_sub(1)?),
             _ => return None,
         };
         if length > most {
@@ -116,6 +118,13 @@ impl Heap<'_, '_> {
         }
         let whole = first.string() + &second.string();
         Some(Text::Wide(whole.encode_utf16().flat_map(u16::to_le_bytes).collect()))
+    }
+
+    /// A part of another string, as `String.prototype.slice` makes it.
+    fn part(&mut self, string: u64, length: u64, most: u64, depth: u32) -> Option<Text> {
+        let [whole, from] = [OTHER, SECOND].map(|at| self.field(string, at));
+        let (whole, from) = (self.text_below(whole?, most, depth)?, small(from?)?);
+        whole.part(usize::try_from(from).ok()?, usize::try_from(length).ok()?)
     }
 
     /// The bytes of the array in a field; `None`: another object is there.

@@ -159,9 +159,9 @@ fn the_line_of_each_language_makes_one_mark() {
         if find_in_path(tool).is_none() {
             let reason = format!("{language}: there is no {tool}");
             if INSTALLED.contains(&language) {
-                skipped(&reason)
+                skipped(&reason);
             } else {
-                eprintln!("not tried: {reason}")
+                eprintln!("not tried: {reason}");
             }
             continue;
         }

@@ -2,7 +2,7 @@
 //!
 //! A futex is one address. The calls that wake return how many threads they woke, and the kernel wakes those first that have
 //! waited longest. `pthread_join(3)` waits at an address that holds the id of a thread, which its end clears. A wait for a
-//! child ends with the child's end. A thread of an event loop is woken by a write to the loop's `eventfd(2)`, which it then reads.
+//! child ends with the child's end.
 
 use super::model::{ProcessAccount, ThreadAccount, Wake};
 use super::step::{Reason, What};
@@ -154,66 +154,6 @@ pub(super) fn of_signals(events: &[Event]) -> InferredWakes {
     events.iter().enumerate().filter_map(wake).collect()
 }
 
-/// The waits of event loops that another thread of the process has ended: it wrote to an `eventfd(2)`, which the thread that waited
-/// then read.
-pub(super) fn of_eventfds(events: &[Event]) -> InferredWakes {
-    let mut loops = EventLoops::default();
-    for event in events {
-        if let EventKind::Call(call) = &event.kind
-            && let Some(value) = call.value()
-        {
-            loops.call(event, call, value);
-        }
-    }
-    loops.found
-}
-
-/// What threads did with event descriptors so far.
-#[derive(Default)]
-struct EventLoops {
-    /// The writes to each descriptor, by its process and number: when they began, and their threads.
-    written: HashMap<(u32, u64), Vec<(Nanos, u32)>>,
-    /// The last wait of each thread that something has ended: when it began and returned.
-    waits: HashMap<u32, (Nanos, Nanos)>,
-    found: InferredWakes,
-}
-
-impl EventLoops {
-    fn call(&mut self, event: &Event, call: &Call, value: u64) {
-        let (descriptor, name) = ((event.pid, call.arguments[0]), call_names::name(call.call));
-        match &*name {
-            "eventfd" | "eventfd2" => {
-                self.written.insert((event.pid, value), Vec::new());
-            }
-            "write" => {
-                if let Some(writes) = self.written.get_mut(&descriptor) {
-                    writes.push((call.entered, event.tid));
-                }
-            }
-            "read" => self.read(event, descriptor),
-            _ if CallFacts::of(&name).and_then(CallFacts::waits_for) == Some(Wait::Poll) => {
-                self.waits.remove(&event.tid);
-                if value > 0 {
-                    self.waits.insert(event.tid, (call.entered, event.at));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The first write during the wait has ended it.
-    fn read(&mut self, event: &Event, descriptor: (u32, u64)) {
-        let Some((from, until)) = self.waits.get(&event.tid).copied() else { return };
-        let Some(writes) = self.written.get(&descriptor) else { return };
-        let begun = writes.partition_point(|(at, _)| *at < from);
-        let mut meanwhile = writes[begun..].iter().take_while(|(at, _)| *at < until);
-        if let Some(&(woken, by)) = meanwhile.find(|(_, by)| *by != event.tid) {
-            let wake = Wake { from, woken, waker: [event.pid, by] };
-            self.found.entry((event.tid, until)).or_insert(wake);
-        }
-    }
-}
-
 /// A process that was created, and the one that created it.
 fn created(event: &Event) -> Option<(u32, u32)> {
     match event.kind {
@@ -274,11 +214,18 @@ fn ended_child(child: &ProcessAccount) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use firstbyte_measure::arch::{Abi, Syscall, native_number};
 
-    fn call(tid: u32, name: &str, from: u64, to: u64, arguments: [u64; 3], result: i64) -> Event {
+    pub(in crate::analysis) fn call(
+        tid: u32,
+        name: &str,
+        from: u64,
+        to: u64,
+        arguments: [u64; 3],
+        result: i64,
+    ) -> Event {
         let [a, b, c] = arguments;
         let call = Call {
             call: Syscall { abi: Abi::Native, number: native_number(name).unwrap() },
@@ -357,26 +304,6 @@ mod tests {
         assert!(waits(7, 50, libc::SIGALRM).is_empty(), "a timer ended it");
         assert!(waits(7, 5, libc::SIGCHLD).is_empty(), "the child had ended before");
         assert!(waits(8, 50, libc::SIGCHLD).is_empty(), "the child of another process");
-    }
-
-    #[test]
-    fn an_event_loop_is_woken_by_the_thread_that_writes_to_the_eventfd_that_it_reads() {
-        let woken = |written: u64, read: u64, ready: i64| {
-            let mut events = [
-                call(1, "eventfd2", 1, 2, [0; 3], 9),
-                call(1, "eventfd2", 3, 4, [0; 3], 10),
-                call(1, "epoll_wait", 10, 60, [5, 0x100, 8], ready),
-                call(2, "write", 30, 35, [10, 0x200, 8], 8),
-                call(3, "write", 50, 55, [written, 0x200, 8], 8),
-                call(1, "read", 61, 62, [read, 0x300, 8], 8),
-            ];
-            events.sort_by_key(|event| event.at);
-            of_eventfds(&events).values().map(|wake| (wake.woken.0, wake.waker[1])).collect::<Vec<_>>()
-        };
-        assert_eq!(woken(9, 9, 1), [(50, 3)]);
-        assert!(woken(9, 8, 1).is_empty(), "it reads something else");
-        assert!(woken(7, 9, 1).is_empty(), "nobody wrote to it");
-        assert!(woken(9, 9, 0).is_empty(), "the time was up");
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub mod debug_files;
 mod descriptors;
 pub mod diff_document;
 pub mod difference;
+mod event_loops;
 mod executions;
 mod files;
 pub mod finding_changes;

@@ -3,7 +3,10 @@
 //!
 //! A run that needs one call more fails here, before a benchmark can show it. Lower the bounds when a run becomes cheaper.
 
+use super::support::skipped;
 use super::trace::result;
+use firstbyte_measure::launch::Command;
+use firstbyte_measure::tracer::ptrace::cpuid_count;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -78,42 +81,11 @@ fn our_own_start_does_not_ask_what_the_processor_is() {
     // SAFETY: returns a static string.
     let libc = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
     if libc != c"2.36" {
-        return super::support::skipped(&format!("glibc {libc:?} starts as it does itself"));
+        return skipped(&format!("glibc {libc:?} starts as it does itself"));
     }
-    let instructions = instructions(&[env!("CARGO_BIN_EXE_firstbyte"), "--version"]);
-    let cpuids = instructions.iter().filter(|instruction| **instruction == CPUID).count();
-    assert!(instructions.len() > 10_000, "{} instructions", instructions.len());
-    assert_eq!(cpuids, 0);
-}
-
-/// Its two bytes.
-#[cfg(target_arch = "x86_64")]
-const CPUID: u16 = u16::from_le_bytes([0x0f, 0xa2]);
-
-/// The first two bytes of every instruction that a program executes.
-#[cfg(target_arch = "x86_64")]
-fn instructions(command: &[&str]) -> Vec<u16> {
-    use std::os::unix::process::CommandExt as _;
-    let (null, mut status, mut executed) = (std::ptr::null_mut::<libc::c_void>(), 0, Vec::new());
-    let mut child = std::process::Command::new(command[0]);
-    child.args(&command[1..]).stdout(std::process::Stdio::null());
-    // SAFETY: after the fork the child only makes one system call. The tracer's calls get buffers that are large enough.
-    unsafe {
-        child.pre_exec(|| {
-            libc::ptrace(libc::PTRACE_TRACEME);
-            Ok(())
-        });
-        let pid = child.spawn().unwrap().id().cast_signed();
-        while libc::waitpid(pid, &raw mut status, 0) == pid && libc::WIFSTOPPED(status) {
-            let mut registers: libc::user_regs_struct = std::mem::zeroed();
-            assert_eq!(libc::ptrace(libc::PTRACE_GETREGS, pid, null, &raw mut registers), 0);
-            let word = libc::ptrace(libc::PTRACE_PEEKTEXT, pid, registers.rip, null);
-            executed.push(u16::from_le_bytes([word.to_le_bytes()[0], word.to_le_bytes()[1]]));
-            assert_eq!(libc::ptrace(libc::PTRACE_SINGLESTEP, pid, null, null), 0);
-        }
-    }
-    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
-    executed
+    let cpuids = |words: &[&str]| cpuid_count(&Command::new(words).unwrap());
+    assert_eq!(cpuids(&[env!("CARGO_BIN_EXE_firstbyte"), "--version"]), Ok(0));
+    assert!(cpuids(&["true"]).unwrap() > 0, "the dynamic linker asks");
 }
 
 /// The medians of all runs. On a busy machine some runs take so long that we look at them meanwhile.

@@ -38,6 +38,8 @@ test: build-needs
 	target/$(HOST)/debug/firstbyte doctor --install --tests
 	scripts/build-needs browser
 	npm ci --prefix tests/browser --ignore-scripts --no-audit --no-fund
+	command -v bun >/dev/null && command -v deno >/dev/null || npm install --global --no-audit --no-fund bun deno || \
+		echo 'help: sudo npm install --global bun deno; without them, tests of their marks are skipped' >&2
 	$(MAKE) lint unit
 
 lint:

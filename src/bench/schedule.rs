@@ -24,7 +24,8 @@ pub enum RunLimit {
 /// What the runs of an experiment are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// Many samples. Blocks are long, and at most a quarter of their rounds are untraced. A run that does not count is repeated.
+    /// Many samples. Blocks are long, with one untraced round for three traced ones, but not more than [`MAX_UNTRACED`]. A
+    /// run that does not count is repeated.
     Time,
     /// A few recordings to explain. Blocks are short, and half of their rounds are untraced. No run is repeated.
     Explain,
@@ -213,11 +214,11 @@ fn fitting(time: Duration, round: Duration) -> u32 {
 
 /// The number of traced rounds that fit, with their untraced rounds and the discarded ones.
 fn rounds_that_fit(time: Duration, round: Duration, discarded: u32, overhead: bool) -> u32 {
-    let fitting = fitting(time, round);
     if !overhead {
-        return fitting;
+        return fitting(time, round);
     }
     let beside = |count: u32| {
+        let fitting = fitting(time.saturating_sub(CHANGES * count), round);
         let kept = fitting.saturating_sub(count * 2 * discarded);
         kept.saturating_sub(count * MAX_UNTRACED).max(kept / 4 * 3)
     };

@@ -18,6 +18,7 @@ FIGURES = {
     'showdown': showdown.table,
     'counts': showdown.counts,
     'core': bench.core,
+    'bench-check': bench.check,
     'verdicts': bench.verdicts,
     'beside': bench.beside,
     'cold': bench.cold,

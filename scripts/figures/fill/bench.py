@@ -1,7 +1,7 @@
 """What the benches of firstbyte printed, with their targets checked."""
-import re
+import importlib.machinery, importlib.util, pathlib, re, statistics
 
-from results import code
+from results import code, table
 
 
 def core(results):
@@ -38,3 +38,23 @@ def cold(results):
 
 def is_cold(line):
     return line.startswith(('cold', ' '))
+
+
+def goals():
+    """Those of scripts/bench-check: the name of a row, the goal, and whether less is better."""
+    path = str(pathlib.Path(__file__).resolve().parents[2] / 'bench-check')
+    loader = importlib.machinery.SourceFileLoader('bench_check', path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader('bench_check', loader))
+    loader.exec_module(module)
+    return module.GOALS
+
+
+def check(results):
+    readings, rows = results.json('bench-check')['readings']['now'], []
+    for name, goal, less in goals():
+        values = sorted(readings[name])
+        low, middle, high = values[len(values) // 4], statistics.median(values), values[-1 - len(values) // 4]
+        if low > goal if less else high < goal:
+            results.missed.append(f'{name}: {middle:.3f}, goal {goal}')
+        rows.append([name, str(goal), f'{middle:.3f}', f'{low:.3f} to {high:.3f}'])
+    return table(['', 'goal', 'median', 'middle half'], '---|---|---|---', rows)

@@ -84,6 +84,9 @@ if (!isMainThread) {
 }
 ";
 
+/// Enough of it for shares.
+const LONG: &str = "require('./burn.js').work(400);\n";
+
 /// For code that is interpreted.
 const INTERPRETED: &str = "\
 import burn from './burn.js';
@@ -109,6 +112,7 @@ fn write_program(folder: &Path) {
     for (name, text) in [
         ("burn.js", BURN),
         ("app.js", APP),
+        ("long.js", LONG),
         ("interpreted.mjs", INTERPRETED),
         ("node_modules/dep/index.js", PREPARE),
     ] {
@@ -127,10 +131,10 @@ fn traced(node: &Path, folder: &Path, arguments: &str) -> Option<(Value, String)
 }
 
 /// The folder of the program, what is traced of its compiled code, and the stacks.
-fn compiled_code(node: &Path) -> Option<(TempDir, Value, String)> {
+fn compiled_code(node: &Path, app: &str) -> Option<(TempDir, Value, String)> {
     let folder = tempfile::tempdir().unwrap();
     write_program(folder.path());
-    let app = folder.path().join("app.js");
+    let app = folder.path().join(app);
     let (result, stacks) = traced(node, folder.path(), app.to_str().unwrap())?;
     Some((folder, result, stacks))
 }
@@ -142,7 +146,7 @@ fn total(row: &Value) -> f64 {
 #[test]
 fn functions_of_node_have_their_file_and_their_package() {
     for node in interpreters() {
-        let Some((folder, result, stacks)) = compiled_code(&node) else { return };
+        let Some((folder, result, stacks)) = compiled_code(&node, "app.js") else { return };
         let context = node.to_str().unwrap();
 
         let of = |name: &str| row(&result, "JavaScript", name);
@@ -171,7 +175,7 @@ fn functions_of_node_have_their_file_and_their_package() {
 #[ignore = "needs the processors: `make test` runs it after the others, alone"]
 fn functions_of_node_have_their_share() {
     for node in interpreters() {
-        let Some((_, result, _)) = compiled_code(&node) else { return };
+        let Some((_, result, _)) = compiled_code(&node, "long.js") else { return };
         let [work, light] = ["exports.work", "light"].map(|name| row(&result, "JavaScript", name));
         let samples = work["samples"].as_f64().unwrap();
         assert_share(total(work) - total(light), total(light), samples, node.to_str().unwrap());

@@ -2,8 +2,9 @@
 
 use super::grouped::{By, Charged, charged};
 use super::imports::{Import, imports};
+use super::parts::{Common, Counted, Part, QUANTILE, Sampled, parts, share};
 use super::work::{Kind, found};
-use super::{Call, Frame, Profile, Stack, Task, Weighed};
+use super::{Call, Frame, Profile, Stack, Task};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -110,42 +111,16 @@ pub struct Divided {
     pub works: Vec<Work>,
 }
 
-/// Fewer samples of a thread say little about it: those of all threads of its program are taken.
-const MIN_SAMPLES: u64 = 20;
 /// Fewer samples of a program do not divide its time: if all of them agreed, the interval would still be a third of it.
 const TOO_FEW: u64 = 10;
 /// Nodes below this part of the total are left out. Their time remains with their callers.
 const NOTEWORTHY: f64 = 0.0005;
-/// The normal distribution's quantile for 95 %.
-const QUANTILE: f64 = 1.96;
-
-/// Samples of one thing, task by task.
-#[derive(Clone, Debug, Default)]
-struct Counted {
-    samples: u64,
-    time: f64,
-    /// The middle of the interval.
-    middle: f64,
-    variance: f64,
-    /// All user code of the tasks.
-    most: f64,
-}
-
-/// One task's stacks, and what a sample stands for.
-struct Part<'p> {
-    program: Arc<str>,
-    stacks: Vec<(&'p Stack, Weighed)>,
-    all: Weighed,
-    time: f64,
-}
-
 impl Divided {
     /// `by`: what the nodes and the program's own code are divided by.
     pub fn of(times: &[UserTime], profile: &Profile, by: By) -> Divided {
         let total = times.iter().map(|user| user.time).sum();
-        let parts: Vec<Part<'_>> = times.iter().map(|user| Part::of(user, profile)).collect();
         let (sampled, missing): (Vec<_>, Vec<_>) =
-            parts.into_iter().partition(|part| part.all.samples >= TOO_FEW);
+            parts(times, profile).into_iter().partition(|part| part.all.samples >= TOO_FEW);
 
         let (self_time, with_callees, modules) = counted(&sampled, profile);
         let mut lines = lines(&sampled, profile);
@@ -180,7 +155,7 @@ impl Divided {
         Divided {
             total,
             unsampled: missing.iter().map(|part| part.time).sum(),
-            samples: sampled.iter().map(|part| part.all.samples).sum(),
+            samples: sampled.iter().flat_map(|part| &part.stacks).map(Sampled::new_samples).sum(),
             functions,
             modules,
             nodes: nodes(&sampled, total * NOTEWORTHY, |stack| by.parts(stack.shown(), profile)),
@@ -197,74 +172,6 @@ impl Divided {
     }
 }
 
-impl<'p> Part<'p> {
-    fn of(user: &UserTime, profile: &'p Profile) -> Part<'p> {
-        let of = |wanted: &dyn Fn(&Task) -> bool| -> Vec<(&'p Stack, Weighed)> {
-            let stacks =
-                profile.stacks.iter().filter(|(task, _)| wanted(task)).flat_map(|(_, stacks)| stacks);
-            stacks.map(|(stack, weighed)| (stack, *weighed)).collect()
-        };
-        let enough = |stacks: &Vec<(&Stack, Weighed)>| sum(stacks).samples >= MIN_SAMPLES;
-
-        let program = &user.task.program;
-        let same = Some(of(&|task| *task == user.task)).filter(enough);
-        let stacks = same.unwrap_or_else(|| of(&|task| task.program == *program));
-        Part { program: Arc::clone(program), all: sum(&stacks), stacks, time: user.time }
-    }
-
-    /// Each stack with its time.
-    fn times(&self) -> impl Iterator<Item = (&'p Stack, f64)> {
-        let each = self.time / self.all.weight;
-        self.stacks.iter().map(move |(stack, weighed)| (*stack, each * weighed.weight))
-    }
-
-    /// The time and its variance of what some of the samples have in common.
-    fn counted(&self, some: Weighed) -> Counted {
-        let (share, variance) = share(some.samples, self.all.samples);
-        Counted {
-            samples: some.samples,
-            time: self.time * some.weight / self.all.weight,
-            middle: self.time * share,
-            variance: variance * self.time * self.time,
-            most: self.time,
-        }
-    }
-}
-
-/// The share of some samples and its variance, as of Agresti and Coull, "Approximate is better than exact" (1998): it has an
-/// interval even where all samples agree.
-fn share(some: u64, all: u64) -> (f64, f64) {
-    let (some, all) = (some as f64 + 2.0, all as f64 + 4.0);
-    let share = some / all;
-    (share, share * (1.0 - share) / all)
-}
-
-fn sum(stacks: &[(&Stack, Weighed)]) -> Weighed {
-    let mut all = Weighed::default();
-    for (_, weighed) in stacks {
-        all.add(*weighed);
-    }
-    all
-}
-
-impl Counted {
-    fn add(&mut self, more: &Counted) {
-        self.samples += more.samples;
-        self.time += more.time;
-        self.middle += more.middle;
-        self.variance += more.variance;
-        self.most += more.most;
-    }
-
-    /// Samples have weights, so the time may be beside the middle that their number gives.
-    fn estimate(&self) -> Estimate {
-        let error = QUANTILE * self.variance.sqrt();
-        let low = (self.middle - error).clamp(0.0, self.time);
-        let high = (self.middle + error).min(self.most).max(self.time);
-        Estimate { time: self.time, low, high }
-    }
-}
-
 type ByFrame = HashMap<usize, Counted>;
 
 /// Own times and times with callees by frame, and own times by module.
@@ -272,16 +179,16 @@ fn counted(parts: &[Part<'_>], profile: &Profile) -> (ByFrame, ByFrame, BTreeMap
     let (mut self_time, mut total, mut modules) =
         (ByFrame::new(), ByFrame::new(), BTreeMap::<_, Counted>::new());
     for part in parts {
-        let (mut in_own, mut in_total) = (HashMap::<usize, Weighed>::new(), HashMap::<usize, Weighed>::new());
-        let mut in_module = BTreeMap::<&Arc<str>, Weighed>::new();
-        for (stack, weighed) in &part.stacks {
+        let (mut in_own, mut in_total) = (HashMap::<usize, Common>::new(), HashMap::<usize, Common>::new());
+        let mut in_module = BTreeMap::<&Arc<str>, Common>::new();
+        for sampled in &part.stacks {
             // a function that calls itself is in a stack more than once
-            for frame in stack.shown().map(|call| call.frame).collect::<BTreeSet<_>>() {
-                in_total.entry(frame).or_default().add(*weighed);
+            for frame in sampled.stack.shown().map(|call| call.frame).collect::<BTreeSet<_>>() {
+                in_total.entry(frame).or_default().add(sampled);
             }
-            if let Some(innermost) = stack.shown().next() {
-                in_own.entry(innermost.frame).or_default().add(*weighed);
-                in_module.entry(&profile.frames[innermost.frame].module).or_default().add(*weighed);
+            if let Some(innermost) = sampled.stack.shown().next() {
+                in_own.entry(innermost.frame).or_default().add(sampled);
+                in_module.entry(&profile.frames[innermost.frame].module).or_default().add(sampled);
             }
         }
         for (frame, n) in in_own {
@@ -331,18 +238,15 @@ struct Who {
 
 fn works(parts: &[Part<'_>], profile: &Profile) -> Vec<Work> {
     let (mut times, mut who) = (BTreeMap::<Kind, Counted>::new(), BTreeMap::<Kind, Who>::new());
-    // threads with few samples have those of the whole program
-    let mut seen = BTreeSet::new();
     for part in parts {
-        let mut of_kind = BTreeMap::<Kind, Weighed>::new();
-        for (stack, weighed) in &part.stacks {
-            let is_new = seen.insert(std::ptr::from_ref(*stack));
-            for work in found(stack, profile) {
-                of_kind.entry(work.kind).or_default().add(*weighed);
+        let mut of_kind = BTreeMap::<Kind, Common>::new();
+        for sampled in &part.stacks {
+            for work in found(sampled.stack, profile) {
+                of_kind.entry(work.kind).or_default().add(sampled);
                 let who = who.entry(work.kind).or_default();
-                if is_new {
-                    *who.functions.entry(work.function).or_default() += weighed.samples;
-                    *who.callers.entry(work.caller).or_default() += weighed.samples;
+                if sampled.is_new {
+                    *who.functions.entry(work.function).or_default() += sampled.weighed.samples;
+                    *who.callers.entry(work.caller).or_default() += sampled.weighed.samples;
                 }
             }
         }
@@ -472,6 +376,21 @@ mod tests {
             shown(&Divided::of(&[time("/p", 2, 100.0)], &profile, By::Function)),
             [("a", 75, 75), ("b", 25, 25)]
         );
+    }
+
+    #[test]
+    fn threads_with_few_samples_are_divided_together_and_each_sample_counts_once() {
+        let stacks = [(task("/p", 0), stack(&["a"]), 75), (task("/p", 1), stack(&["b"]), 5)];
+        let profile = Profile::from_stacks(stacks);
+        let times = [time("/p", 0, 900.0), time("/p", 1, 30.0), time("/p", 2, 50.0)];
+        let divided = Divided::of(&times, &profile, By::Function);
+        assert_eq!(shown(&divided), [("a", 975, 975), ("b", 5, 5)]);
+        assert_eq!(divided.functions.iter().map(|it| it.samples).collect::<Vec<_>>(), [75, 5]);
+        assert_eq!(divided.samples, 80);
+
+        let few = Divided::of(&times[1..], &profile, By::Function);
+        let one = Divided::of(&[time("/p", 1, 80.0)], &profile, By::Function);
+        assert_eq!(few.functions, one.functions, "the errors of their times are one error");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod imports;
 mod language;
 mod memory;
 mod packages;
+mod parts;
 mod perf_map;
 mod unwind;
 mod work;

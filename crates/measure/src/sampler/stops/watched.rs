@@ -44,8 +44,6 @@ struct Process {
 struct Thread {
     process: i32,
     event: Event,
-    /// Its first stop is over.
-    has_period: bool,
 }
 
 /// What was copied.
@@ -86,13 +84,11 @@ impl<'f> Watched<'f> {
         self.samples.iter().map(RawSample::record).collect()
     }
 
-    /// The first period ends at a random place, so the samples fall on all places with the same probability.
     fn open(&mut self, task: Task) {
-        let first = Nanos(self.random.u64(0..self.period.0.max(1)));
+        let first = first_period(self.period, self.random.f64());
         // who reads the samples sees that some are missing
         if let Ok(event) = Event::open(task.thread, first) {
-            let thread = Thread { process: task.process, event, has_period: false };
-            self.threads.insert(task.thread, thread);
+            self.threads.insert(task.thread, Thread { process: task.process, event });
         }
     }
 
@@ -152,10 +148,8 @@ impl SampleStops for Watched<'_> {
     }
 
     fn sampled(&mut self, at: Nanos, task: Task, tracee: TracedThread) {
-        if let Some(thread) = self.threads.get_mut(&task.thread)
-            && !std::mem::replace(&mut thread.has_period, true)
-        {
-            thread.event.set_period(self.period);
+        if let Some(thread) = self.threads.get(&task.thread) {
+            thread.event.set_period(next_period(self.period, self.random.f64()));
         }
 
         let Some(place) = tracee.registers() else { return };
@@ -174,6 +168,19 @@ impl SampleStops for Watched<'_> {
     }
 }
 
+/// How long after a stop the next one comes, from a random number below 1: between a half and one and a half of the wanted
+/// period. With equal periods, a loop whose rounds are as long as a period would be stopped at the same place each time.
+fn next_period(wanted: Nanos, random: f64) -> Nanos {
+    Nanos::rounded((0.5 + random) * wanted.as_f64())
+}
+
+/// The same for the first stop of a thread: as if it had been stopped for ever at such distances. So stops fall on all places
+/// with the same probability, one for each wanted period (Cox, "Renewal Theory", section 5.2).
+fn first_period(wanted: Nanos, random: f64) -> Nanos {
+    let part = if random < 0.5 { random } else { 1.5 - (2.0 * (1.0 - random)).sqrt() };
+    Nanos::rounded(part * wanted.as_f64())
+}
+
 impl RawSample {
     fn record(&self) -> Record {
         let StoppedAt { ip, sp, fp, lr, narrow, .. } = self.place;
@@ -187,5 +194,33 @@ impl RawSample {
         let Task { process, thread } = self.task;
         let [pid, tid] = [process, thread].map(i32::cast_unsigned);
         Record { at: self.at, pid, tid, event: TaskEvent::Sample(sample) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WANTED: Nanos = Nanos(1000);
+
+    #[test]
+    fn stops_fall_on_all_places_of_a_thread_alike() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut stops = [0_u32; 40];
+        for _ in 0..40_000 {
+            let mut at = first_period(WANTED, random.f64());
+            while at < Nanos(4000) {
+                stops[usize::try_from(at.0 / 100).unwrap()] += 1;
+                at = at + next_period(WANTED, random.f64());
+            }
+        }
+        assert!(stops.iter().all(|stops| stops.abs_diff(4000) < 300), "{stops:?}");
+    }
+
+    #[test]
+    fn no_two_stops_are_closer_than_half_a_period() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let next = |_| next_period(WANTED, random.f64());
+        assert!((0..1000).map(next).all(|next| (500..=1500).contains(&next.0)));
     }
 }

@@ -24,13 +24,15 @@ fn main() {
     }
 }
 
-/// Writes `OUT_DIR/FOLDER.packed`: each file as a line with its length and its path, and its contents, all compressed
-/// (RFC 1951). `src/corpus/embedded.rs` reads it.
+/// Writes `OUT_DIR/FOLDER.packed`: each file of each program as a line with its length and its path, and its contents, all
+/// compressed (RFC 1951). `src/corpus/embedded.rs` reads it.
 fn pack(folder: &str) -> Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let packed = fs::File::create(out.join(folder).with_extension("packed"))?;
     let mut packed = DeflateEncoder::new(packed, Compression::best());
-    for path in files(Path::new(folder))? {
+    let folder = Path::new(folder);
+    let of_programs = files(folder)?.into_iter().filter(|path| path.parent() != Some(folder));
+    for path in of_programs {
         let contents = fs::read(&path)?;
         let path = path.strip_prefix(folder).unwrap_or(&path).display();
         writeln!(packed, "{} {path}", contents.len())?;

@@ -1,7 +1,7 @@
 //! What executables on disk say: where their segments are mapped, and which function is at which offset.
 
 use super::debug_files::{DebugFolders, MAX_FILE_BYTES, hexadecimal};
-use super::signed_returns::unsigned;
+use super::signed_returns::{Section, unsigned};
 use super::symbols::Symbols;
 use crate::inspect::headers::{self, Linking};
 use firstbyte_measure::regular_file;
@@ -231,13 +231,15 @@ fn call_frames(file: &object::File<'_>) -> CallFrames {
     };
     let data = |name: &str| file.section_by_name(name)?.data().ok();
     let bytes = |name: &str| Some((range(name)?, data(name)?.into()));
-    let rules = |data: &[u8]| -> Rc<[u8]> {
-        if file.architecture() == Architecture::Aarch64 { unsigned(data).into() } else { data.into() }
+    let rules = |name: &str, section: Section| -> Option<SectionBytes> {
+        let (range, data) = (range(name)?, data(name)?);
+        let is_signed = file.architecture() == Architecture::Aarch64;
+        Some((range, if is_signed { unsigned(data, section).into() } else { data.into() }))
     };
     CallFrames {
-        eh_frame: range(".eh_frame").zip(data(".eh_frame").map(rules)),
+        eh_frame: rules(".eh_frame", Section::EhFrame),
         eh_frame_hdr: bytes(".eh_frame_hdr"),
-        debug_frame: bytes(".debug_frame"),
+        debug_frame: rules(".debug_frame", Section::DebugFrame),
         text: range(".text"),
         got: range(".got"),
     }

@@ -116,11 +116,10 @@ const FUTEX: Names = names! {
 };
 
 const CREATE: u64 = libc::O_CREAT as u64;
-// Some of their values differ between architectures.
 const OPEN: Names = names! {
     O_CREAT O_EXCL O_NOCTTY O_TRUNC O_APPEND O_NONBLOCK O_DIRECTORY O_NOFOLLOW O_CLOEXEC O_PATH
 };
-const PROTECTION: Names = &[(1, "PROT_READ"), (2, "PROT_WRITE"), (4, "PROT_EXEC")];
+const PROTECTION: Names = names! { PROT_READ PROT_WRITE PROT_EXEC };
 const MAPPING: Names = names! {
     MAP_SHARED MAP_PRIVATE MAP_FIXED MAP_ANONYMOUS MAP_DENYWRITE MAP_NORESERVE MAP_POPULATE
     MAP_STACK MAP_HUGETLB MAP_FIXED_NOREPLACE

@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// Bits or numbers, and their names.
 pub(super) type Names = &'static [(u64, &'static str)];
 
-/// Constants of the C library as [`Names`], and numbers of the kernel for which it has none. All are C ints.
+/// Constants of the C library as [`Names`], and numbers of the kernel for which it has none. None is longer than a C int.
 macro_rules! names {
     ($($name:ident)* $(; $($number:literal $other:ident),*)?) => {
         &[$((libc::$name as u64 & 0xffff_ffff, stringify!($name)),)* $($(($number, stringify!($other))),*)?]
@@ -80,7 +80,7 @@ pub(super) fn signal(number: i32) -> String {
     one_of(u64::from(number.unsigned_abs()), SIGNALS)
 }
 
-/// `signal(7)`; the numbers of x86 and Arm.
+/// `signal(7)`.
 const SIGNALS: Names = names! {
     SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 SIGSEGV SIGUSR2
     SIGPIPE SIGALRM SIGTERM SIGSTKFLT SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGXCPU
@@ -125,31 +125,25 @@ const CLOCK: Names = names! {
     CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID
     CLOCK_MONOTONIC_RAW CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_BOOTTIME
 };
-const MASK_CHANGE: Names = &[(0, "SIG_BLOCK"), (1, "SIG_UNBLOCK"), (2, "SIG_SETMASK")];
+const MASK_CHANGE: Names = names! { SIG_BLOCK SIG_UNBLOCK SIG_SETMASK };
 const DOMAIN: Names = names! {
     AF_UNIX AF_INET AF_INET6 AF_NETLINK AF_PACKET AF_ALG AF_VSOCK
 };
-const SOCKET_TYPE: Names = &[(1, "SOCK_STREAM"), (2, "SOCK_DGRAM"), (3, "SOCK_RAW"), (5, "SOCK_SEQPACKET")];
-const SOCKET_FLAGS: Names =
-    &[(libc::SOCK_NONBLOCK as u64, "SOCK_NONBLOCK"), (libc::SOCK_CLOEXEC as u64, "SOCK_CLOEXEC")];
+const SOCKET_TYPE: Names = names! { SOCK_STREAM SOCK_DGRAM SOCK_RAW SOCK_SEQPACKET };
+const SOCKET_FLAGS: Names = names! { SOCK_NONBLOCK SOCK_CLOEXEC };
 const LIMIT: Names = names! {
     RLIMIT_CPU RLIMIT_FSIZE RLIMIT_DATA RLIMIT_STACK RLIMIT_CORE RLIMIT_RSS RLIMIT_NPROC
     RLIMIT_NOFILE RLIMIT_MEMLOCK RLIMIT_AS
 };
-const EPOLL: Names = &[(1, "EPOLL_CTL_ADD"), (2, "EPOLL_CTL_DEL"), (3, "EPOLL_CTL_MOD")];
+const EPOLL: Names = names! { EPOLL_CTL_ADD EPOLL_CTL_DEL EPOLL_CTL_MOD };
 const WAIT: Names = names! {
     WNOHANG WUNTRACED WEXITED WCONTINUED WNOWAIT __WALL
 };
-const LOCK: Names = &[(1, "LOCK_SH"), (2, "LOCK_EX"), (4, "LOCK_NB"), (8, "LOCK_UN")];
-const DESCRIPTOR: Names = &[
-    (1, "EFD_SEMAPHORE"),
-    (libc::O_NONBLOCK as u64, "O_NONBLOCK"),
-    (libc::O_DIRECT as u64, "O_DIRECT"),
-    (libc::O_CLOEXEC as u64, "O_CLOEXEC"),
-];
-const RANDOM: Names = &[(1, "GRND_NONBLOCK"), (2, "GRND_RANDOM"), (4, "GRND_INSECURE")];
+const LOCK: Names = names! { LOCK_SH LOCK_EX LOCK_NB LOCK_UN };
+const DESCRIPTOR: Names = names! { EFD_SEMAPHORE O_NONBLOCK O_DIRECT O_CLOEXEC };
+const RANDOM: Names = names! { GRND_NONBLOCK GRND_RANDOM GRND_INSECURE };
 const MEMORY_FILE: Names = names! {
     MFD_CLOEXEC MFD_ALLOW_SEALING MFD_HUGETLB MFD_NOEXEC_SEAL MFD_EXEC
 };
-const WHOSE: Names = &[(0, "RUSAGE_SELF"), (1, "RUSAGE_THREAD"), (0xffff_ffff, "RUSAGE_CHILDREN")];
-const REMAP: Names = &[(1, "MREMAP_MAYMOVE"), (2, "MREMAP_FIXED"), (4, "MREMAP_DONTUNMAP")];
+const WHOSE: Names = names! { RUSAGE_SELF RUSAGE_THREAD; 0xffff_ffff RUSAGE_CHILDREN };
+const REMAP: Names = names! { MREMAP_MAYMOVE MREMAP_FIXED MREMAP_DONTUNMAP };

@@ -1,14 +1,39 @@
 //! The rules for unwinding code whose return addresses are signed, as Debian 13 and others compile for arm64.
 //!
-//! Such code says in `.eh_frame` from which instruction on the return address has a signature in its upper bits
+//! Such code says in `.eh_frame` or `.debug_frame` from which instruction on the return address has a signature in its upper bits
 //! (`DW_CFA_AARCH64_negate_ra_state`). The unwinder masks these bits wherever they are, and does not know that instruction: it
 //! would give up all rules of the function. So it gets `DW_CFA_nop` instead.
 //!
-//! The format is that of DWARF 5, section 6.4, with the pointers of the Linux Standard Base, "Exception Frames".
+//! The format is that of DWARF 5, section 6.4, for `.eh_frame` with the pointers of the Linux Standard Base, "Exception Frames".
 
 use std::collections::HashMap;
 
 const NOP: u8 = 0;
+
+/// The sections with entries.
+#[derive(Clone, Copy)]
+pub(super) enum Section {
+    EhFrame,
+    DebugFrame,
+}
+
+impl Section {
+    /// The number with which an entry that others share begins, in place of a pointer.
+    fn shared(self) -> usize {
+        match self {
+            Section::EhFrame => 0,
+            Section::DebugFrame => 0xffff_ffff,
+        }
+    }
+
+    /// Where the entry is to which a pointer leads; `place`: of the pointer.
+    fn target(self, place: usize, pointer: usize) -> Option<usize> {
+        match self {
+            Section::EhFrame => place.checked_sub(pointer),
+            Section::DebugFrame => Some(pointer),
+        }
+    }
+}
 
 /// What entries for functions need of the entry that they share (CIE).
 #[derive(Clone, Copy)]
@@ -19,18 +44,19 @@ struct Shared {
 }
 
 /// Replaces the instructions about signatures. An entry that is not understood stays as it is.
-pub(super) fn unsigned(section: &[u8]) -> Vec<u8> {
+pub(super) fn unsigned(bytes: &[u8], section: Section) -> Vec<u8> {
     let (mut shared, mut found) = (HashMap::new(), Vec::new());
     let mut at = 0;
-    while let Some(length) = four(section, at).filter(|length| *length > 0) {
-        let Some(entry) = section.get(at + 4..at + 4 + length) else { break };
+    while let Some(length) = four(bytes, at).filter(|length| *length > 0) {
+        let Some(entry) = bytes.get(at + 4..at + 4 + length) else { break };
         let mut cursor = Cursor { bytes: entry, at: 4 };
         let start = match four(entry, 0) {
-            Some(0) => cursor.shared().inspect(|it| {
+            Some(id) if id == section.shared() => cursor.shared().inspect(|it| {
                 shared.insert(at, *it);
             }),
-            Some(back) => {
-                (at + 4).checked_sub(back).and_then(|at| shared.get(&at)).and_then(|it| cursor.own(*it))
+            Some(pointer) => {
+                let target = section.target(at + 4, pointer);
+                target.and_then(|at| shared.get(&at)).and_then(|it| cursor.own(*it))
             }
             None => None,
         };
@@ -40,7 +66,7 @@ pub(super) fn unsigned(section: &[u8]) -> Vec<u8> {
         at += 4 + length;
     }
 
-    let mut unsigned = section.to_vec();
+    let mut unsigned = bytes.to_vec();
     for place in found {
         unsigned[place] = NOP;
     }
@@ -97,6 +123,9 @@ impl Cursor<'_> {
         let version = self.byte()?;
         let letters = self.bytes.get(self.at..)?.split(|byte| *byte == 0).next()?;
         self.skip(letters.len() + 1)?;
+        if version >= 4 {
+            self.sizes()?;
+        }
         self.numbers(2)?;
         if version == 1 {
             self.skip(1)?;
@@ -105,7 +134,8 @@ impl Cursor<'_> {
         }
 
         let Some((b'z', rest)) = letters.split_first() else {
-            return letters.is_empty().then_some(Shared { address: 8, has_more: false });
+            let is_known = letters.iter().all(|letter| *letter == b'S');
+            return is_known.then_some(Shared { address: 8, has_more: false });
         };
         let length = self.number()?;
         let end = self.at.checked_add(length)?;
@@ -123,6 +153,12 @@ impl Cursor<'_> {
         }
         self.at = end;
         Some(Shared { address, has_more: true })
+    }
+
+    /// Of an address and of a segment's number, from DWARF 4 on. Those of other processors are not understood.
+    fn sizes(&mut self) -> Option<()> {
+        let sizes = [self.byte()?, self.byte()?];
+        (sizes == [8, 0]).then_some(())
     }
 
     /// Up to the instructions of a function's entry.
@@ -173,8 +209,11 @@ impl Cursor<'_> {
     }
 }
 
-/// The bytes of a pointer; `None`: its size depends on its value.
+/// The bytes of a pointer; `None`: its size depends on its value or its place (`DW_EH_PE_aligned`).
 fn size(encoding: u8) -> Option<usize> {
+    if encoding & 0x70 == 0x50 {
+        return None;
+    }
     match encoding & 0x0f {
         0x00 | 0x04 | 0x0c => Some(8),
         0x02 | 0x0a => Some(2),
@@ -200,6 +239,19 @@ mod tests {
         [shared.clone(), entry(shared.len() + 4, &own), vec![0; 4]].concat()
     }
 
+    /// The same of `.debug_frame`, after an entry of version 1 that others could share.
+    fn debug_section(version: u8, instructions: &[u8]) -> Vec<u8> {
+        let first = entry(0xffff_ffff, &[1, 0, 4, 0x78, 30, 0x0c, 31, 0]);
+        let sizes: &[u8] = if version == 4 { &[8, 0] } else { &[] };
+        let shared = entry(0xffff_ffff, &[&[version, 0][..], sizes, &[4, 0x78, 30, 0x0c, 31, 0]].concat());
+        let own = [&[0x2d; 8][..], &[10, 0, 0, 0, 0, 0, 0, 0], instructions].concat();
+        [first.clone(), shared, entry(first.len(), &own)].concat()
+    }
+
+    fn eh_frame(bytes: &[u8]) -> Vec<u8> {
+        unsigned(bytes, Section::EhFrame)
+    }
+
     #[test]
     fn instructions_about_signatures_are_left_out_and_nothing_else() {
         let signed = [
@@ -212,27 +264,48 @@ mod tests {
         for place in [1, 19, 31] {
             wanted[place] = NOP;
         }
-        assert_eq!(unsigned(&section(&signed)), section(&wanted));
+        assert_eq!(eh_frame(&section(&signed)), section(&wanted));
+        for version in [1, 3, 4] {
+            let debug = |instructions: &[u8]| debug_section(version, instructions);
+            assert_eq!(unsigned(&debug(&signed), Section::DebugFrame), debug(&wanted));
+        }
         let unknown = [0x2d, 0x3f, 0x2d];
         assert_eq!(
-            unsigned(&section(&unknown)),
+            eh_frame(&section(&unknown)),
             section(&[NOP, 0x3f, 0x2d]),
             "what follows is not understood"
         );
     }
 
     #[test]
+    fn a_pointer_whose_size_depends_on_its_place_is_not_understood() {
+        assert_eq!(
+            [0x00, 0x1b, 0x9b, 0x50, 0x5b, 0xd0, 0xff].map(size),
+            [8, 4, 4, 0, 0, 0, 0].map(|it| (it > 0).then_some(it))
+        );
+        let mut aligned = section(&[0x2d]);
+        aligned[16] = 0x50;
+        assert_eq!(eh_frame(&aligned), aligned);
+    }
+
+    #[test]
     fn damaged_sections_end() {
-        let whole = section(&[0x2d, 0x16, 30, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
-        for length in 0..whole.len() {
-            assert_eq!(unsigned(&whole[..length]).len(), length);
-        }
-        for seed in 0..2000 {
-            let mut random = fastrand::Rng::with_seed(seed);
-            let mut damaged = whole.clone();
-            let place = random.usize(0..damaged.len());
-            damaged[place] = random.u8(..);
-            assert_eq!(unsigned(&damaged).len(), whole.len());
+        let instructions = [0x2d, 0x16, 30, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+        let wholes = [
+            (section(&instructions), Section::EhFrame),
+            (debug_section(4, &instructions), Section::DebugFrame),
+        ];
+        for (whole, kind) in wholes {
+            for length in 0..whole.len() {
+                assert_eq!(unsigned(&whole[..length], kind).len(), length);
+            }
+            for seed in 0..2000 {
+                let mut random = fastrand::Rng::with_seed(seed);
+                let mut damaged = whole.clone();
+                let place = random.usize(0..damaged.len());
+                damaged[place] = random.u8(..);
+                assert_eq!(unsigned(&damaged, kind).len(), whole.len());
+            }
         }
     }
 }

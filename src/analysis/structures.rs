@@ -67,11 +67,7 @@ fn file_status(call: &Call, prefix: &str) -> Option<String> {
     const KINDS: Names = names! {
         S_IFIFO S_IFCHR S_IFDIR S_IFBLK S_IFREG S_IFLNK S_IFSOCK
     };
-    const BITS: Names = &[
-        (libc::S_ISUID as u64, "S_ISUID"),
-        (libc::S_ISGID as u64, "S_ISGID"),
-        (libc::S_ISVTX as u64, "S_ISVTX"),
-    ];
+    const BITS: Names = names! { S_ISUID S_ISGID S_ISVTX };
     let [mode, size] = two_words(call).filter(|_| call.result == Some(0))?;
     let kind = one_of(mode & u64::from(libc::S_IFMT), KINDS);
     let bits = match mode & 0o7000 {
@@ -223,20 +219,10 @@ fn pollfd(bytes: [u8; 8]) -> Option<String> {
 }
 
 /// `poll(2)`.
-const EVENTS: Names = &[
-    (1, "POLLIN"),
-    (2, "POLLPRI"),
-    (4, "POLLOUT"),
-    (8, "POLLERR"),
-    (0x10, "POLLHUP"),
-    (0x20, "POLLNVAL"),
-    (0x40, "POLLRDNORM"),
-    (0x80, "POLLRDBAND"),
-    (0x100, "POLLWRNORM"),
-    (0x200, "POLLWRBAND"),
-    (0x400, "POLLMSG"),
-    (0x2000, "POLLRDHUP"),
-];
+const EVENTS: Names = names! {
+    POLLIN POLLPRI POLLOUT POLLERR POLLHUP POLLNVAL POLLRDNORM POLLRDBAND POLLWRNORM POLLWRBAND;
+    0x400 POLLMSG, 0x2000 POLLRDHUP
+};
 
 #[cfg(test)]
 mod tests {

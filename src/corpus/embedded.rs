@@ -19,20 +19,19 @@ pub(crate) fn programs_of(packed: &[u8]) -> Result<Vec<Program>, CorpusError> {
 
     let mut programs: BTreeMap<&str, Vec<SourceFile>> = BTreeMap::new();
     let mut rest = &unpacked[..];
-    while let Some((path, contents, after)) = first_file(rest) {
+    while let Some((program, file, after)) = first_file(rest) {
         rest = after;
-        let Some((program, path)) = path.split_once('/') else { continue }; // `tools.toml`
-        let file = SourceFile { path: path.into(), contents: contents.to_vec() };
         programs.entry(program).or_default().push(file);
     }
     let assemble = |(name, sources)| folder::assemble(sources, &format!("{name}/program.toml"), name);
     programs.into_iter().map(assemble).collect()
 }
 
-/// The path and the contents of the first file, and what follows it.
-fn first_file(packed: &[u8]) -> Option<(&str, &[u8], &[u8])> {
+/// The first file and its program, and what follows it.
+fn first_file(packed: &[u8]) -> Option<(&str, SourceFile, &[u8])> {
     let end = packed.iter().position(|byte| *byte == b'\n')?;
     let (length, path) = std::str::from_utf8(&packed[..end]).ok()?.split_once(' ')?;
     let (contents, rest) = packed[end + 1..].split_at_checked(length.parse().ok()?)?;
-    Some((path, contents, rest))
+    let (program, path) = path.split_once('/')?;
+    Some((program, SourceFile { path: path.into(), contents: contents.to_vec() }, rest))
 }

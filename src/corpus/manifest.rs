@@ -429,7 +429,11 @@ packages = ["gcc"]
             ("[\"native\"]", "[\"native\"]\nbuiltin = \"plain-elf\"", "exactly one of"),
             ("[\"native\"]", "[\"native\"]\nrun = []", "a command is empty"),
             ("[\"native\"]", "[\"native\"]\ntools = [\"x\"]", "`x` is not in `corpus/tools.toml`"),
-            ("{gcc}\", \"hello", "{gccc}\", \"hello", "`{gccc}` is not a tool in `toolchain`"),
+            (
+                "{gcc}\", \"hello",
+                "{gccc}\", \"hello",
+                "`{gccc}` is not a tool in `toolchain` or `corpus/tools.toml`",
+            ),
             ("[\"gcc\"]", "[\"--allow-downgrades\"]", "`--allow-downgrades` is not a valid name"),
             ("[\"gcc\"]", "[\"gcc;reboot\"]", "`gcc;reboot` is not a valid name"),
             ("[\"gcc\"]", "[\"gcc\"]\ninstallations = { \"../x\" = [] }", "`installations` is `../x`"),

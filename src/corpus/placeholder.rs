@@ -50,7 +50,7 @@ pub(crate) fn names(argument: &str) -> impl Iterator<Item = &str> {
 /// Checks that every placeholder names a tool. The error is the broken rule.
 pub(crate) fn check(argument: &str, tools: &[&str]) -> Result<(), String> {
     match names(argument).find(|name| *name != "arch" && !tools.contains(name)) {
-        Some(name) => Err(format!("`{{{name}}}` is not a tool in `toolchain`")),
+        Some(name) => Err(format!("`{{{name}}}` is not a tool in `toolchain` or `corpus/tools.toml`")),
         None => Ok(()),
     }
 }

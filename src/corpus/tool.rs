@@ -38,9 +38,23 @@ struct SharedTools {
 
 static SHARED: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     let text = include_str!("../../corpus/tools.toml");
-    toml::from_str(text).map_or_else(|_| Vec::new(), |shared: SharedTools| shared.toolchain)
+    let shared: SharedTools = toml::from_str(text).expect("a test reads it");
+    shared.toolchain
 });
 
 pub(super) fn shared_tool(name: &str) -> Option<&'static ToolSpec> {
     SHARED.iter().find(|tool| tool.tool == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_shared_tool_is_described_once() {
+        let names: BTreeSet<&str> = SHARED.iter().map(|tool| tool.tool.as_str()).collect();
+        assert_eq!(names.len(), SHARED.len(), "{names:?}");
+        assert!(!names.is_empty());
+    }
 }

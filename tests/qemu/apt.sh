@@ -25,3 +25,28 @@ apt_for() { # Debian's name of the architecture, the suite
 		-o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false \
 		-o Acquire::http::Timeout=20 -o Acquire::Retries=2 "$@"
 }
+
+# Sets `ubuntu_mirror` and `keyring`: the mirror is debootstrap's, the keys are those that Debian packs.
+ubuntu_needs() {
+	ubuntu_mirror=$(sed -n 's|.*default_mirror \([a-z]*://archive\..*\)|\1|p' /usr/share/debootstrap/scripts/gutsy)
+	[ -n "$ubuntu_mirror" ] || fail "Ubuntu's mirror is unknown; help: apt-get install debootstrap"
+	keyring=$folder/ubuntu-archive-keyring.gpg
+	[ ! -s "$keyring" ] || return 0
+	native=$(dpkg --print-architecture)
+	debs=$folder/debs-keyring
+	mkdir -p "$debs"
+	apt_for "$native" trixie update
+	(cd "$debs" && apt_for "$native" trixie download ubuntu-keyring)
+	unpacked '*/ubuntu-archive-keyring.gpg' -O >"$keyring"
+	[ -s "$keyring" ] || fail "Ubuntu's keys are missing: \`ubuntu-keyring\` of Debian's trixie cannot be had from $mirror"
+	rm -rf "$debs" "$folder/apt-trixie-$native"
+}
+
+# Of all packages in the folder `debs`.
+unpacked() { # a pattern, tar's options
+	pattern=$1
+	shift
+	for deb in "$debs"/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -x --wildcards "$@" "$pattern" 2>/dev/null || true
+	done
+}

@@ -55,7 +55,8 @@ const MARK: u64 = 1 << 13;
 #[derive(Clone, Copy, Debug)]
 struct Stated {
     version: Version,
-    context: Context,
+    /// `None`: `rb_errinfo` has other code, as on other processors.
+    context: Option<Context>,
 }
 
 /// Where the execution context is.
@@ -105,9 +106,9 @@ type Functions = HashMap<[u64; 3], Arc<Lined>>;
 
 /// `None`: there is no Ruby in it.
 pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn interpreter::Stated>> {
-    let version = elf.address("ruby_version").and_then(|at| version(elf.at(at, 5)?));
+    let version = elf.at(elf.address("ruby_version")?, 5).and_then(version);
     let of_one = elf.address("ruby_current_execution_context_ptr").map(Context::OfOneThread);
-    let context = of_one.or_else(|| pair(elf).map(Context::OfEachThread))?;
+    let context = of_one.or_else(|| pair(elf).map(Context::OfEachThread));
     Some(Box::new(Stated { version, context }))
 }
 
@@ -124,7 +125,7 @@ fn pair(elf: &Elf<'_>) -> Option<u64> {
 impl Stated {
     fn ruby(&self, bias: u64) -> Result<Ruby, String> {
         let layout = Layout::of(self.version).ok_or_else(|| unknown("Ruby", self.version))?;
-        let context = match self.context {
+        let context = match self.context.ok_or("This build of Ruby")? {
             Context::OfEachThread(pair) => Context::OfEachThread(pair.wrapping_add(bias)),
             Context::OfOneThread(variable) => Context::OfOneThread(variable.wrapping_add(bias)),
         };
@@ -298,7 +299,7 @@ pub(super) fn fuzzed(version: u8, at: u64) -> Option<Box<dyn Interpreter>> {
         0 => ((2, 7), Context::OfOneThread(at)),
         minor => ((3, minor), Context::OfEachThread(at)),
     };
-    interpreter::Stated::placed(&Stated { version: Some(version), context }, 0).ok()
+    interpreter::Stated::placed(&Stated { version: Some(version), context: Some(context) }, 0).ok()
 }
 
 #[cfg(test)]
@@ -319,7 +320,8 @@ mod tests {
             });
             let [of_one, of_each] = [Context::OfOneThread(0x1000), Context::OfEachThread(0x1000)];
             for (version, context) in [((2, 7), of_one), ((3, 1), of_each), ((3, 3), of_each)] {
-                let mut ruby = Stated { version: Some(version), context }.ruby(0).unwrap();
+                let stated = Stated { version: Some(version), context: Some(context) };
+                let mut ruby = stated.ruby(0).unwrap();
                 let mut memory = Memory::default();
                 for thread in [0, 7, 0x1000, 0x2008] {
                     memory.forget();
@@ -339,7 +341,9 @@ mod tests {
 
     #[test]
     fn an_unknown_version_is_named_and_not_read() {
-        let error = |version| Stated { version, context: Context::OfEachThread(0) }.ruby(0).unwrap_err();
-        assert_eq!([Some((2, 6)), Some((3, 9)), None].map(error), ["Ruby 2.6", "Ruby 3.9", "Ruby"]);
+        let refused = |version, context| Stated { version, context }.ruby(0).unwrap_err();
+        let unknown = |version| refused(version, Some(Context::OfEachThread(0)));
+        assert_eq!([Some((2, 6)), Some((3, 9)), None].map(unknown), ["Ruby 2.6", "Ruby 3.9", "Ruby"]);
+        assert_eq!(refused(Some((3, 1)), None), "This build of Ruby");
     }
 }

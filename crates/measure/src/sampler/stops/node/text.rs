@@ -26,18 +26,6 @@ impl Text {
         }
     }
 
-    /// The characters from an index on; `None`: there are not as many.
-    pub(super) fn part(&self, from: usize, length: usize) -> Option<Text> {
-        let of = |bytes: &[u8], width: usize| {
-            let end = from.checked_add(length)?.checked_mul(width)?;
-            bytes.get(from.checked_mul(width)?..end).map(<[u8]>::to_vec)
-        };
-        match self {
-            Text::Latin1(bytes) => of(bytes, 1).map(Text::Latin1),
-            Text::Wide(bytes) => of(bytes, 2).map(Text::Wide),
-        }
-    }
-
     pub(super) fn unit(&self, index: usize) -> Option<u16> {
         match self {
             Text::Latin1(bytes) => bytes.get(index).copied().map(u16::from),
@@ -135,15 +123,6 @@ mod tests {
         assert_eq!(Positions::default().at(3), None);
         // 300 in two bytes
         assert_eq!(number(&mut [0xd8, 4].iter()), Some(300));
-    }
-
-    #[test]
-    fn a_part_lies_within_its_text() {
-        let wide = Text::Wide("/a/ü.js".encode_utf16().flat_map(u16::to_le_bytes).collect());
-        assert_eq!(wide.part(3, 4).unwrap().string(), "ü.js");
-        let narrow = Text::Latin1(b"file:///a.js".to_vec());
-        assert_eq!(narrow.part(7, 5).unwrap().string(), "/a.js");
-        assert_eq!([narrow.part(7, 6), narrow.part(usize::MAX, 2), wide.part(8, 1)], [None, None, None]);
     }
 
     #[test]

@@ -26,70 +26,23 @@ pub(super) struct Operations {
 
 /// The minor versions of Perl 5 that are known.
 const VERSIONS: [(u8, Layout); 7] = [
-    (
-        30,
-        Layout {
-            interpreter: [224, 240, 1952, 2508],
-            context: [96, 64],
-            operations: Operations { next_state: 195, require: 342, eval: 345 },
-            hash_names: None,
-        },
-    ),
-    (
-        32,
-        Layout {
-            interpreter: [224, 240, 1952, 2532],
-            context: [104, 72],
-            operations: Operations { next_state: 195, require: 342, eval: 345 },
-            hash_names: None,
-        },
-    ),
-    (
-        34,
-        Layout {
-            interpreter: [208, 224, 1936, 2512],
-            context: [104, 72],
-            operations: Operations { next_state: 195, require: 342, eval: 345 },
-            hash_names: None,
-        },
-    ),
-    (
-        36,
-        Layout {
-            interpreter: [208, 224, 1936, 2512],
-            context: [104, 72],
-            operations: Operations { next_state: 195, require: 342, eval: 345 },
-            hash_names: Some(32),
-        },
-    ),
-    (
-        38,
-        Layout {
-            interpreter: [208, 224, 1720, 2336],
-            context: [104, 72],
-            operations: Operations { next_state: 198, require: 345, eval: 348 },
-            hash_names: Some(32),
-        },
-    ),
-    (
-        40,
-        Layout {
-            interpreter: [208, 224, 1720, 2216],
-            context: [104, 72],
-            operations: Operations { next_state: 198, require: 345, eval: 348 },
-            hash_names: Some(32),
-        },
-    ),
-    (
-        42,
-        Layout {
-            interpreter: [208, 224, 1720, 2216],
-            context: [104, 72],
-            operations: Operations { next_state: 202, require: 349, eval: 352 },
-            hash_names: Some(32),
-        },
-    ),
+    (30, layout([224, 240, 1952, 2508], [96, 64], [195, 342, 345], None)),
+    (32, layout([224, 240, 1952, 2532], [104, 72], [195, 342, 345], None)),
+    (34, layout([208, 224, 1936, 2512], [104, 72], [195, 342, 345], None)),
+    (36, layout([208, 224, 1936, 2512], [104, 72], [195, 342, 345], Some(32))),
+    (38, layout([208, 224, 1720, 2336], [104, 72], [198, 345, 348], Some(32))),
+    (40, layout([208, 224, 1720, 2216], [104, 72], [198, 345, 348], Some(32))),
+    (42, layout([208, 224, 1720, 2216], [104, 72], [202, 349, 352], Some(32))),
 ];
+
+const fn layout(
+    interpreter: [u64; 4],
+    context: [u64; 2],
+    [next_state, require, eval]: [u16; 3],
+    hash_names: Option<u64>,
+) -> Layout {
+    Layout { interpreter, context, operations: Operations { next_state, require, eval }, hash_names }
+}
 
 impl Layout {
     /// The layout of 5.`minor`; `None`: it is not known.

@@ -161,14 +161,21 @@ pub fn are_alike(kinds: &[(WorkKind, Amount, Amount)]) -> bool {
 type NamedSide<'s> = (&'s Summary, &'s Counterparts);
 
 fn shares(first: NamedSide, second: NamedSide) -> Vec<(WorkKind, Change)> {
-    let of = |(summary, names): NamedSide, kind: WorkKind| -> BTreeMap<String, Amount> {
+    let of_side = |(summary, names): NamedSide, kind: WorkKind| -> BTreeMap<String, Amount> {
         if let (WorkKind::User, Some(code)) = (kind, &summary.user_code) {
             return functions(code, names, user_time(summary));
         }
         let shares = summary.shares.iter().filter(|share| share.kind == kind);
         shares.map(|s| (names.of_name(&s.name), Amount::of_runs(s.time, s.count, summary.runs))).collect()
     };
-    let of_kind = |kind| changes(of(first, kind), of(second, kind)).into_iter().map(move |c| (kind, c));
+    let of_kind = |kind| {
+        let (mut before, mut after) = (of_side(first, kind), of_side(second, kind));
+        if kind == WorkKind::User {
+            may_be_unsampled(&before, &mut after);
+            may_be_unsampled(&after, &mut before);
+        }
+        changes(before, after).into_iter().map(move |change| (kind, change))
+    };
     WorkKind::ALL.into_iter().flat_map(of_kind).collect()
 }
 
@@ -199,9 +206,17 @@ fn functions(code: &UserCode, names: &Counterparts, all_runs: f64) -> BTreeMap<S
     }
     let rest = all_runs - all.values().map(|amount| amount.time).sum::<f64>();
     if rest >= 1.0 {
-        all.insert(UNSAMPLED.to_owned(), Amount { time: rest, ..Amount::default() });
+        all.insert(UNSAMPLED.to_owned(), Amount { time: rest, error: rest, ..Amount::default() });
     }
     all
+}
+
+/// A function that one side does not have may be in the code of that side which no sample divides.
+fn may_be_unsampled(theirs: &BTreeMap<String, Amount>, ours: &mut BTreeMap<String, Amount>) {
+    let Some(rest) = ours.get(UNSAMPLED).copied() else { return };
+    for name in theirs.keys() {
+        ours.entry(name.clone()).or_insert(Amount { time: 0.0, count: 1.0, ..rest });
+    }
 }
 
 /// User code, waits and page faults are left to the shares. As steps they are too different from run to run.
@@ -343,6 +358,18 @@ mod tests {
         assert!(!alike(amount(100.0, 30.0), amount(100.0, 31.0)));
         assert!(alike(Amount::default(), Amount::default()), "none on either side");
         assert!(of(WorkKind::Fault, amount(100.0, 30.0), amount(100.0, 33.0)), "addresses are random");
+    }
+
+    #[test]
+    fn what_one_side_has_no_samples_of_is_no_difference() {
+        let mut before = amounts(&[("a", 120.0, 1.0), ("b", 80.0, 1.0)]);
+        let unsampled = Amount { time: 199.0, count: 0.0, error: 199.0 };
+        let mut after = BTreeMap::from([(UNSAMPLED.to_owned(), unsampled)]);
+        may_be_unsampled(&after, &mut before);
+        may_be_unsampled(&before, &mut after);
+        let all = changes(before, after);
+        assert_eq!(all.len(), 3);
+        assert!(all.iter().all(|change| change.is_uncertain() && !change.is_structural()), "{all:?}");
     }
 
     #[test]

@@ -29,6 +29,11 @@ pub trait Operation {
 
     /// Untimed, after each batch: undoes [`Operation::prepare`].
     fn settle(&mut self) {}
+
+    /// How often a batch is tried until one does what it should.
+    fn tries(&self) -> u32 {
+        1
+    }
 }
 
 /// An operation with its name, and how it may be repeated.
@@ -284,14 +289,24 @@ impl<'s> Course<'s> {
     }
 }
 
-/// Prepares the operation, does `work` with it, and settles it.
+/// Prepares the operation, does `work` with it, and settles it; again if that fails, as often as it may be tried.
 fn prepared<T>(
     benchmark: &mut Microbenchmark,
-    work: impl FnOnce(&mut dyn Operation) -> Result<T, String>,
+    work: impl Fn(&mut dyn Operation) -> Result<T, String>,
 ) -> Result<T, String> {
     let operation = benchmark.operation.as_mut();
-    let done = operation.prepare().and_then(|()| work(operation));
-    operation.settle();
+    let tries = operation.tries();
+    let mut once = || {
+        let done = operation.prepare().and_then(|()| work(operation));
+        operation.settle();
+        done
+    };
+    let mut done = once();
+    for _ in 1..tries {
+        if done.is_err() {
+            done = once();
+        }
+    }
     done
 }
 
@@ -360,6 +375,26 @@ mod tests {
         assert!(results[0].as_ref().unwrap_err().starts_with("a call failed"));
         let fine = results[1].as_ref().unwrap();
         assert_eq!((fine.per_call.len(), fine.singles.len()), (5, 10));
+    }
+
+    #[test]
+    fn a_batch_that_may_be_tried_again_fails_only_if_each_try_does() {
+        struct Moody(u32);
+        impl Operation for Moody {
+            fn repeat(&mut self, _: u32) -> Result<(), String> {
+                self.0 += 1;
+                if self.0.is_multiple_of(3) { Ok(()) } else { Err(self.0.to_string()) }
+            }
+            fn tries(&self) -> u32 {
+                3
+            }
+        }
+        let mut moody = Microbenchmark::new("moody", Moody(0));
+        assert_eq!(prepared(&mut moody, |operation| operation.repeat(1)), Ok(()));
+        assert_eq!(prepared(&mut moody, |operation| operation.repeat(1).map_err(|_| String::new())), Ok(()));
+        let mut failing = Microbenchmark::new("failing", Moody(0));
+        let never = |operation: &mut dyn Operation| operation.repeat(1).and(Err::<(), _>("no".to_owned()));
+        assert!(prepared(&mut failing, never).is_err());
     }
 
     #[test]

@@ -208,6 +208,11 @@ impl Operation for Touching {
         Ok(())
     }
 
+    /// Meanwhile the kernel may take back a page of our code, and this page has a fault, too.
+    fn tries(&self) -> u32 {
+        5
+    }
+
     fn repeat(&mut self, times: u32) -> Result<(), String> {
         let Some(mapping) = &self.mapping else { return Err("nothing is mapped".to_owned()) };
         // SAFETY: `times` is at most the number of pages in the mapping, which is writable if it is written to.

@@ -177,7 +177,8 @@ fn there_is_one_fault_per_page_and_the_calibration_contains_the_costs() {
     let document: Floor = serde_json::from_slice(&done.stdout).unwrap();
     check_figures(&document.results);
     let calibration = document.calibration.unwrap();
-    assert!(calibration.anonymous_fault.is_some() && calibration.file_fault.is_some());
+    let measured = calibration.anonymous_fault.is_some() && calibration.file_fault.is_some();
+    assert!(measured, "{:?}", document.missing);
     assert_eq!(calibration.null_syscall, None, "it was not selected");
     assert_eq!(std::fs::read_dir(cache.path().join("calibration")).unwrap().count(), 1);
 }

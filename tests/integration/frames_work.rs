@@ -44,7 +44,7 @@ function loadRules(n) {
   return n;
 }
 const build = (kept) => {
-  for (let i = 0; i < 1000000; i++) kept.push({ i });
+  for (let i = 0; i < 2000000; i++) kept.push({ i });
   return kept.length;
 };
 readAll(JSON.stringify(Array.from({ length: 10000 }, (_, i) => ({ i, s: 'x'.repeat(20) }))));
@@ -102,7 +102,7 @@ fn libraries_of_python_work_for_the_functions_that_call_them() {
 
 #[test]
 fn work_of_v8_is_for_the_function_that_is_executed() {
-    let Some(found) = found(&["/usr/bin/node"], "app.js", NODE) else { return };
+    let Some(found) = found(&["/usr/bin/node", "--single-threaded-gc"], "app.js", NODE) else { return };
     assert_names(&found("json"), "called by `readAll` (app.js:2).");
     assert_names(&found("regular-expressions"), "called by `loadRules` (app.js:7).");
     assert_names(&found("garbage-collection"), "mostly during `build` (app.js:11))");

@@ -2,34 +2,11 @@
 
 use super::grouped::{By, Charged, charged};
 use super::imports::{Import, imports};
-use super::parts::{Common, Counted, Part, QUANTILE, Sampled, parts, share};
+use super::parts::{Common, Counted, Estimate, Part, QUANTILE, Sampled, UserTime, parts, share};
 use super::work::{Kind, found};
-use super::{Call, Frame, Profile, Stack, Task};
+use super::{Call, Frame, Profile, Stack};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-
-/// How long user code of one task ran, exactly.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UserTime {
-    pub task: Task,
-    /// In nanoseconds.
-    pub time: f64,
-}
-
-/// A time by samples, with its 95 % interval; in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Estimate {
-    pub time: f64,
-    pub low: f64,
-    pub high: f64,
-}
-
-impl Estimate {
-    /// Half of the interval.
-    pub fn error(&self) -> f64 {
-        (self.high - self.low) / 2.0
-    }
-}
 
 /// A function and its time.
 #[derive(Clone, Debug, PartialEq)]
@@ -316,6 +293,7 @@ fn flatten(growing: Growing, caller: Option<usize>, least: f64, all: &mut Vec<No
 
 #[cfg(test)]
 mod tests {
+    use super::super::Task;
     use super::*;
     use firstbyte_measure::units::Nanos;
 

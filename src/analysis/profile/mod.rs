@@ -16,11 +16,12 @@ mod perf_map;
 mod unwind;
 mod work;
 
-pub use divided::{Divided, Estimate, Function, LineTime, ModuleTime, Node, UserTime, Work};
+pub use divided::{Divided, Function, LineTime, ModuleTime, Node, Work};
 pub use grouped::{By, Charged};
 pub use imports::{Import, Imported};
 pub use language::ENTRIES;
 pub use packages::{Own, Started, inside_package, is_library};
+pub use parts::{Estimate, UserTime};
 pub use work::{COLLECTORS, Kind};
 
 use self::memory::Memory;

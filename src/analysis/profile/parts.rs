@@ -1,9 +1,31 @@
 //! The parts of user code that are divided by the same samples, and what samples say about a part.
 
-use super::divided::{Estimate, UserTime};
 use super::{Profile, Stack, Task, Weighed};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+
+/// How long user code of one task ran, exactly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserTime {
+    pub task: Task,
+    /// In nanoseconds.
+    pub time: f64,
+}
+
+/// A time by samples, with its 95 % interval; in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    pub time: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Estimate {
+    /// Half of the interval.
+    pub fn error(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
 
 /// Fewer samples of a thread say little about it: those of all threads of its program are taken.
 const MIN_SAMPLES: u64 = 20;

@@ -277,6 +277,7 @@ impl Walk<'_> {
             EventKind::Call(call) => self.call_ends(point, call),
             EventKind::Fault(_) => self.own_end(point, costs.fault.within, costs.fault.around / 2.0),
             EventKind::OffCpu(_) => self.runs_again(point, event),
+            EventKind::Exit { .. } => self.exits(point),
             kind => self.own_end(point, 0.0, if is_other(kind) { costs.other } else { 0.0 }),
         };
         self.times[point.event].end = end;
@@ -318,6 +319,17 @@ impl Walk<'_> {
         thread.in_kernel = false;
         thread.lag += after;
         end
+    }
+
+    /// Another thread may have ended the process while this one waited, however long.
+    fn exits(&mut self, point: &Point) -> Nanos {
+        let (wake, woken) = (self.lags.wakes.get(&point.event), self.times[point.event].woken);
+        let Some(wake) = wake.filter(|_| woken.0 > 0) else {
+            return self.own_end(point, 0.0, self.costs.other);
+        };
+        let since = point.at.as_f64() - wake.at.as_f64();
+        let thread = self.threads[point.thread].get_or_insert_default();
+        thread.wait_until(point.at, later(woken, since))
     }
 
     /// A thread has the processor again.

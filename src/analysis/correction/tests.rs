@@ -111,6 +111,26 @@ fn an_interrupt_that_a_working_thread_happened_to_take_hands_over_no_lag() {
 }
 
 #[test]
+fn by_ptrace_a_thread_that_waits_until_the_process_ends_has_no_time_of_its_own() {
+    let of = |tid, at, kind| Event { pid: 1, ..event(tid, at, kind) };
+    let ending = |tid, name: &str, at: u64| {
+        let Event { kind: EventKind::Call(call), .. } = call(tid, name, at, at, 0) else { panic!("a call") };
+        of(tid, at, EventKind::Call(Box::new(Call { result: None, ..*call })))
+    };
+    let exit = |tid, at| of(tid, at, EventKind::Exit { group_dead: tid == 2, status: 0 });
+    let mut events =
+        vec![of(1, 500, EventKind::Fork { child_pid: 1, child_tid: 2 }), ending(2, "futex", 600)];
+    events.extend((0..10).map(|n| call(1, "getpid", 1000 + n * 500, 1100 + n * 500, 1)));
+    events.extend([ending(1, "exit_group", 6000), exit(1, 6010), exit(2, 6100)]);
+
+    let recording = recording(Backend::Ptrace, events);
+    // ten calls at 120, and the entry of the one that ends all
+    let total = |costs: &PointCosts| Nanos::rounded(Lags::of(&recording).total(&recording, costs)).0;
+    let free = PointCosts { syscall: EventCost::default(), fault: EventCost::default(), ..COSTS };
+    assert_eq!([total(&free), total(&COSTS)], [5600, 5600 - 1250]);
+}
+
+#[test]
 fn by_ptrace_a_parent_waits_for_its_child_and_a_sleep_keeps_its_length() {
     let exit = |tid, at| event(tid, at, EventKind::Exit { group_dead: true, status: 0 });
     let mut events = vec![fork(1, 500, 2), call(1, "wait4", 1000, 9200, 2), exit(2, 9100)];

@@ -2,6 +2,7 @@
 
 use crate::analysis::binaries::NoBinaries;
 use crate::analysis::reading::Reconstruction;
+use firstbyte_measure::arch::call_names;
 use firstbyte_measure::tracer::event::OffCpu;
 use firstbyte_measure::tracer::{Backend, Event, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
@@ -15,15 +16,31 @@ pub(super) struct Wake {
 }
 
 /// The waits that a thread of the run has ended, by the index of their event: a call by ptrace, which sees no switches, else
-/// a time off the processor.
+/// a time off the processor. By ptrace also the ends of threads that another one ended with their process.
 pub(super) fn of(recording: &Recording) -> HashMap<usize, Wake> {
-    let of_call = if recording.backend == Backend::Ptrace { inferred(recording) } else { HashMap::new() };
+    let by_ptrace = recording.backend == Backend::Ptrace;
+    let of_call = if by_ptrace { inferred(recording) } else { HashMap::new() };
+    let ended = if by_ptrace { ended_processes(recording) } else { HashMap::new() };
     let wake = |event: &Event| match &event.kind {
+        EventKind::Exit { .. } => {
+            ended.get(&event.pid).copied().filter(|end| end.waker != event.tid && end.at < event.at)
+        }
         EventKind::Call(call) => of_call.get(&(event.tid, call.entered)).copied(),
         EventKind::OffCpu(absence) => switch(event.tid, absence),
         _ => None,
     };
     recording.events.iter().enumerate().filter_map(|(index, event)| Some((index, wake(event)?))).collect()
+}
+
+/// Which thread ended each process by `exit_group`, and when.
+fn ended_processes(recording: &Recording) -> HashMap<u32, Wake> {
+    let ends = recording.events.iter().filter_map(|event| match &event.kind {
+        EventKind::Call(call) if call_names::name(call.call) == "exit_group" => {
+            Some((event.pid, Wake { at: call.entered, waker: event.tid }))
+        }
+        _ => None,
+    });
+    ends.collect()
 }
 
 /// Another thread ran where this one was woken.

@@ -299,6 +299,7 @@ impl Walk<'_> {
         let Times { begin, woken, .. } = self.times[point.event];
         let waits = self.lags.by_ptrace && begin < point.at && waits(call);
         let wake = if woken.0 > 0 { self.lags.wakes.get(&point.event) } else { None };
+        let ended = if waits && wake.is_none() { self.ended_by_latest(point, call) } else { None };
 
         let thread = self.threads[point.thread].get_or_insert_default();
         thread.call = None;
@@ -306,6 +307,10 @@ impl Walk<'_> {
             Some(wake) => {
                 let since = (point.at.as_f64() - wake.at.as_f64() - within / 2.0).max(0.0);
                 thread.wait_until(point.at, later(woken.max(begin), since))
+            }
+            None if let Some((last, since)) = ended => {
+                let since = (since - within / 2.0).max(0.0);
+                thread.wait_until(point.at, later(last.max(begin), since))
             }
             None if waits => {
                 let length = (point.at.as_f64() - call.entered.as_f64() - within).max(0.0);
@@ -321,15 +326,27 @@ impl Walk<'_> {
         end
     }
 
-    /// Another thread may have ended the process while this one waited, however long.
+    /// Where the last event before the end of a wait lies, and how long the wait went on, if only a thread can have ended it: no
+    /// call says which one, so it was probably the one that did the last thing. By ptrace, threads wait several times as long
+    /// for each other as they do unobserved.
+    fn ended_by_latest(&self, point: &Point, call: &Call) -> Option<(Nanos, f64)> {
+        let latest = self.threads[self.latest].filter(|_| self.latest != point.thread)?;
+        let timed_out = call.error() == Some(-i64::from(libc::ETIMEDOUT));
+        let by_thread = waits_for(call.call) == Some(Wait::Futex) && !timed_out;
+        by_thread.then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
+    }
+
+    /// Another thread may have ended the process while this one waited, however long. Then it ends as much earlier as that
+    /// thread, so their order stays.
     fn exits(&mut self, point: &Point) -> Nanos {
         let (wake, woken) = (self.lags.wakes.get(&point.event), self.times[point.event].woken);
         let Some(wake) = wake.filter(|_| woken.0 > 0) else {
             return self.own_end(point, 0.0, self.costs.other);
         };
-        let since = point.at.as_f64() - wake.at.as_f64();
+        let EventCost { around, within } = self.costs.syscall;
+        let since = point.at.as_f64() - wake.at.as_f64() - within - around / 2.0;
         let thread = self.threads[point.thread].get_or_insert_default();
-        thread.wait_until(point.at, later(woken, since))
+        thread.wait_until(point.at, later(woken, since.max(0.0)))
     }
 
     /// A thread has the processor again.
@@ -376,11 +393,15 @@ impl Walk<'_> {
 
 /// Whether a call may wait for something that takes as long however slow the program is.
 fn waits(call: &Call) -> bool {
-    CallFacts::of(&call_names::name(call.call)).and_then(CallFacts::waits_for).is_some()
+    waits_for(call.call).is_some()
 }
 
 fn sleeps(call: Syscall) -> bool {
-    CallFacts::of(&call_names::name(call)).and_then(CallFacts::waits_for) == Some(Wait::Sleep)
+    waits_for(call) == Some(Wait::Sleep)
+}
+
+fn waits_for(call: Syscall) -> Option<Wait> {
+    CallFacts::of(&call_names::name(call)).and_then(CallFacts::waits_for)
 }
 
 fn earlier(at: Nanos, ns: f64) -> Nanos {

@@ -111,6 +111,21 @@ fn an_interrupt_that_a_working_thread_happened_to_take_hands_over_no_lag() {
 }
 
 #[test]
+fn by_ptrace_a_futex_ends_with_what_another_thread_did_last_unless_its_time_is_over() {
+    let ended = |result: i32| {
+        let mut events = vec![fork(1, 500, 2), call(1, "futex", 1000, 7000, result.into())];
+        events.extend((0..10).map(|n| call(2, "getpid", 1100 + n * 500, 1200 + n * 500, 1)));
+        let all = corrected(Backend::Ptrace, events);
+        all.into_iter().find(|[tid, ..]| *tid == 1).unwrap()[2]
+    };
+    // ten calls at 120 but for what follows the last one, and half of the exit; or a time limit, and the entry
+    assert_eq!(
+        [0, -libc::EAGAIN, -libc::ETIMEDOUT].map(ended),
+        [7000 - 1150 - 10, 7000 - 1150 - 10, 7000 - 70]
+    );
+}
+
+#[test]
 fn by_ptrace_a_thread_that_waits_until_the_process_ends_has_no_time_of_its_own() {
     let of = |tid, at, kind| Event { pid: 1, ..event(tid, at, kind) };
     let ending = |tid, name: &str, at: u64| {
@@ -124,10 +139,10 @@ fn by_ptrace_a_thread_that_waits_until_the_process_ends_has_no_time_of_its_own()
     events.extend([ending(1, "exit_group", 6000), exit(1, 6010), exit(2, 6100)]);
 
     let recording = recording(Backend::Ptrace, events);
-    // ten calls at 120, and the entry of the one that ends all
+    // ten calls at 120, and the one that ends all
     let total = |costs: &PointCosts| Nanos::rounded(Lags::of(&recording).total(&recording, costs)).0;
     let free = PointCosts { syscall: EventCost::default(), fault: EventCost::default(), ..COSTS };
-    assert_eq!([total(&free), total(&COSTS)], [5600, 5600 - 1250]);
+    assert_eq!([total(&free), total(&COSTS)], [5600, 5600 - 1250 - 70]);
 }
 
 #[test]

@@ -239,7 +239,7 @@ fn an_ordinary_user_gets_functions_of_node_too() {
     let Some(node) = interpreters().pop() else { return };
     let Some(folder) = of_nobody() else { return };
     write_program(folder.path());
-    let words = ["./firstbyte", "trace", "-r", "6", "--export-json", "-", "--"];
+    let words = ["./firstbyte", "trace", "--no-overhead", "-r", "6", "--export-json", "-", "--"];
     let words = [&words[..], &[node.to_str().unwrap(), "app.js"]].concat();
     let output = as_nobody(folder.path(), &words).output().unwrap();
     let result =
@@ -248,9 +248,6 @@ fn an_ordinary_user_gets_functions_of_node_too() {
         Some(result) => {
             let lines = ["heavy", "light"].map(|name| row(&result, "JavaScript", name)["line"].clone());
             assert_eq!(lines, [8, 13]);
-            // whatever its other threads wait for until it exits
-            let [user, all] = [&result["sampling"]["user_ns"], &result["total_ns"]];
-            assert!(10.0 * user.as_f64().unwrap() > all.as_f64().unwrap(), "{user} of {all}");
         }
         None => skipped("that user may not sample"),
     }

@@ -102,7 +102,10 @@ pub(super) fn sleep(account: &Account) -> Option<Finding> {
 /// ptrace does not see when a thread leaves the processor: its waits are part of its calls.
 fn waits_are_seen(account: &Account) -> bool {
     let mut steps = account.threads.iter().flat_map(|thread| &thread.steps);
-    steps.any(|step| matches!(*step.what, What::Off(_)))
+    // it sees when threads begin, and when the first one ends before its process
+    steps.any(
+        |step| matches!(*step.what, What::Off(reason) if !matches!(reason, Reason::Created | Reason::Gone)),
+    )
 }
 
 fn is_sleep(call: &str) -> bool {

@@ -84,18 +84,28 @@ pub struct Change {
     pub before: Option<Amount>,
     /// `None`: the second side does not have it.
     pub after: Option<Amount>,
+    /// How much time of a side that does not have it is not divided, so that side may have it nevertheless; in nanoseconds.
+    pub undivided: f64,
 }
 
 impl Change {
+    /// Of something that both sides have.
+    pub fn of_both(name: &str, before: Amount, after: Amount) -> Change {
+        Change { name: name.to_owned(), before: Some(before), after: Some(after), undivided: 0.0 }
+    }
+
     /// The time of the second side less that of the first.
     pub fn difference(&self) -> f64 {
         self.after.unwrap_or_default().time - self.before.unwrap_or_default().time
     }
 
     /// Whether the runs of each side vary by more than the times of the two sides differ. A side that does not have it varies
-    /// as the other does: it may only not have been sampled there.
+    /// as the other does: it may only not have been sampled there. It may also be part of what is not divided.
     pub fn is_uncertain(&self) -> bool {
-        let error = |side: Option<Amount>| side.or(self.before).or(self.after).map_or(0.0, |it| it.error);
+        let error = |side: Option<Amount>| match (side, self.before.or(self.after)) {
+            (Some(own), _) => own.error,
+            (None, other) => other.map_or(0.0, |it| it.error).max(self.undivided),
+        };
         self.difference().abs() < error(self.before) + error(self.after)
     }
 
@@ -151,7 +161,7 @@ pub fn kinds(first: &Summary, second: &Summary) -> Vec<(WorkKind, Amount, Amount
 /// by less than the runs of each vary. The numbers of page faults and waits, and of the user code between them, are random.
 pub fn are_alike(kinds: &[(WorkKind, Amount, Amount)]) -> bool {
     kinds.iter().all(|(kind, before, after)| {
-        let change = Change { name: String::new(), before: Some(*before), after: Some(*after) };
+        let change = Change::of_both("", *before, *after);
         let is_random = matches!(kind, WorkKind::Fault | WorkKind::User | WorkKind::Waiting);
         before == after || (is_random || !change.is_structural()) && change.is_uncertain()
     })
@@ -161,7 +171,7 @@ pub fn are_alike(kinds: &[(WorkKind, Amount, Amount)]) -> bool {
 type NamedSide<'s> = (&'s Summary, &'s Counterparts);
 
 fn shares(first: NamedSide, second: NamedSide) -> Vec<(WorkKind, Change)> {
-    let of_side = |(summary, names): NamedSide, kind: WorkKind| -> BTreeMap<String, Amount> {
+    let of = |(summary, names): NamedSide, kind: WorkKind| -> BTreeMap<String, Amount> {
         if let (WorkKind::User, Some(code)) = (kind, &summary.user_code) {
             return functions(code, names, user_time(summary));
         }
@@ -169,12 +179,7 @@ fn shares(first: NamedSide, second: NamedSide) -> Vec<(WorkKind, Change)> {
         shares.map(|s| (names.of_name(&s.name), Amount::of_runs(s.time, s.count, summary.runs))).collect()
     };
     let of_kind = |kind| {
-        let (mut before, mut after) = (of_side(first, kind), of_side(second, kind));
-        if kind == WorkKind::User {
-            may_be_unsampled(&before, &mut after);
-            may_be_unsampled(&after, &mut before);
-        }
-        changes(before, after).into_iter().map(move |change| (kind, change))
+        changes_of_shares(of(first, kind), of(second, kind)).into_iter().map(move |change| (kind, change))
     };
     WorkKind::ALL.into_iter().flat_map(of_kind).collect()
 }
@@ -212,11 +217,13 @@ fn functions(code: &UserCode, names: &Counterparts, all_runs: f64) -> BTreeMap<S
 }
 
 /// A function that one side does not have may be in the code of that side which no sample divides.
-fn may_be_unsampled(theirs: &BTreeMap<String, Amount>, ours: &mut BTreeMap<String, Amount>) {
-    let Some(rest) = ours.get(UNSAMPLED).copied() else { return };
-    for name in theirs.keys() {
-        ours.entry(name.clone()).or_insert(Amount { time: 0.0, count: 1.0, ..rest });
-    }
+fn changes_of_shares(before: BTreeMap<String, Amount>, after: BTreeMap<String, Amount>) -> Vec<Change> {
+    let [of_first, of_second] = [&before, &after].map(|side| side.get(UNSAMPLED).map_or(0.0, |it| it.time));
+    let with_rest = |change: Change| {
+        let undivided = if change.before.is_none() { of_first } else { of_second };
+        Change { undivided, ..change }
+    };
+    changes(before, after).into_iter().map(with_rest).collect()
 }
 
 /// User code, waits and page faults are left to the shares. As steps they are too different from run to run.
@@ -309,9 +316,19 @@ fn marks(summary: &Summary) -> BTreeMap<String, Amount> {
 fn changes(before: BTreeMap<String, Amount>, mut after: BTreeMap<String, Amount>) -> Vec<Change> {
     let mut all: Vec<Change> = before
         .into_iter()
-        .map(|(name, amount)| Change { before: Some(amount), after: after.remove(&name), name })
+        .map(|(name, amount)| Change {
+            before: Some(amount),
+            after: after.remove(&name),
+            name,
+            undivided: 0.0,
+        })
         .collect();
-    all.extend(after.into_iter().map(|(name, amount)| Change { name, before: None, after: Some(amount) }));
+    all.extend(after.into_iter().map(|(name, amount)| Change {
+        name,
+        before: None,
+        after: Some(amount),
+        undivided: 0.0,
+    }));
     all.sort_by(|a, b| {
         b.difference().abs().total_cmp(&a.difference().abs()).then_with(|| a.name.cmp(&b.name))
     });
@@ -333,19 +350,16 @@ mod tests {
     #[test]
     fn a_difference_within_what_the_runs_vary_is_uncertain() {
         let runs = |around: f64| (-15..=15).map(|n| around + f64::from(n)).collect::<Vec<f64>>();
-        let change = |a: f64, b: f64| Change {
-            name: String::new(),
-            before: Some(Amount::of_runs(Spread::of_runs(&runs(a)), 1.0, 31)),
-            after: Some(Amount::of_runs(Spread::of_runs(&runs(b)), 1.0, 31)),
-        };
+        let amount = |around: f64| Amount::of_runs(Spread::of_runs(&runs(around)), 1.0, 31);
+        let change = |a: f64, b: f64| Change::of_both("", amount(a), amount(b));
         // 1.57 times the 15 between the quartiles over the root of 31 is 4.2 on each side
         assert!(change(100.0, 108.0).is_uncertain() && !change(100.0, 109.0).is_uncertain());
         let gone = Change { after: None, ..change(100.0, 100.0) };
         assert!(!gone.is_uncertain());
         let sampled = Amount { time: 54.0, count: 1.0, error: 40.0 };
-        assert!(Change { before: None, after: Some(sampled), name: String::new() }.is_uncertain());
+        assert!(Change { before: None, ..Change::of_both("", sampled, sampled) }.is_uncertain());
         let one = Amount::of_runs(Spread::of_runs(&[5.0]), 1.0, 1);
-        assert!(!Change { before: None, after: Some(one), name: String::new() }.is_uncertain());
+        assert!(!Change { before: None, ..Change::of_both("", one, one) }.is_uncertain());
     }
 
     #[test]
@@ -362,14 +376,17 @@ mod tests {
 
     #[test]
     fn what_one_side_has_no_samples_of_is_no_difference() {
-        let mut before = amounts(&[("a", 120.0, 1.0), ("b", 80.0, 1.0)]);
-        let unsampled = Amount { time: 199.0, count: 0.0, error: 199.0 };
-        let mut after = BTreeMap::from([(UNSAMPLED.to_owned(), unsampled)]);
-        may_be_unsampled(&after, &mut before);
-        may_be_unsampled(&before, &mut after);
-        let all = changes(before, after);
-        assert_eq!(all.len(), 3);
-        assert!(all.iter().all(|change| change.is_uncertain() && !change.is_structural()), "{all:?}");
+        let named = |name: &str, time, error| (name.to_owned(), Amount { time, count: 1.0, error });
+        let sides = |rest: f64| {
+            let before =
+                BTreeMap::from([named("a", 120.0, 30.0), named("b", 80.0, 5.0), named("c", 54.0, 40.0)]);
+            let all = changes_of_shares(before, BTreeMap::from([named(UNSAMPLED, rest, rest)]));
+            all.into_iter().map(|it| (it.name.clone(), it.is_uncertain())).collect::<Vec<_>>()
+        };
+        let shown = |all: [(&str, bool); 4]| all.map(|(name, it)| (name.to_owned(), it)).to_vec();
+        assert_eq!(sides(254.0), shown([(UNSAMPLED, true), ("a", true), ("b", true), ("c", true)]));
+        // two nanoseconds hide nothing, and c was uncertain before
+        assert_eq!(sides(2.0), shown([("a", false), ("b", false), ("c", true), (UNSAMPLED, true)]));
     }
 
     #[test]

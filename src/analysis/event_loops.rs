@@ -44,7 +44,7 @@ enum EventfdUse {
     Closes(u64, u64),
     Writes(u64),
     Reads(u64),
-    /// In vain or not.
+    /// Whether something ended the wait before its time was up.
     Waits(bool),
 }
 
@@ -116,9 +116,13 @@ impl EventLoops {
         let Some(writes) = self.written.get(&(call.pid, number)) else { return };
         let begun = writes.partition_point(|(at, _)| *at < from);
         let mut meanwhile = writes[begun..].iter().take_while(|(at, _)| *at < until);
-        if let Some(&(woken, by)) = meanwhile.find(|(_, by)| *by != call.tid) {
+        // the thread itself waits, and may then read several
+        if let Some(&(woken, by)) = meanwhile.next() {
             let wake = Wake { from, woken, waker: [call.pid, by] };
-            self.found.entry((call.tid, until)).or_insert(wake);
+            let found = self.found.entry((call.tid, until)).or_insert(wake);
+            if woken < found.woken {
+                *found = wake;
+            }
         }
     }
 }
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_two_writers_ends_the_wait_of_an_event_loop_and_its_own_thread_does_not() {
+    fn the_first_of_two_writers_during_the_wait_ends_it() {
         let waits = |writers: [(u32, u64, u64); 2]| {
             let write = |(tid, from, to)| call(tid, "write", from, to, [9, 0x200, 8], 8);
             let mut events = vec![
@@ -165,7 +169,22 @@ mod tests {
             woken(events)
         };
         assert_eq!(waits([(2, 20, 58), (3, 30, 40)]), [(20, 2)]);
-        assert_eq!(waits([(1, 5, 6), (3, 30, 40)]), [(30, 3)]);
+        assert_eq!(waits([(2, 5, 6), (3, 30, 40)]), [(30, 3)], "the first one was there before");
+        assert!(waits([(2, 5, 6), (3, 60, 70)]).is_empty(), "the second one came too late");
+    }
+
+    #[test]
+    fn the_first_write_ends_a_wait_for_two_eventfds() {
+        let events = vec![
+            call(1, "eventfd2", 1, 2, [0; 3], 9),
+            call(1, "eventfd2", 3, 4, [0; 3], 10),
+            call(1, "epoll_wait", 10, 60, [5, 0x100, 8], 2),
+            call(2, "write", 20, 25, [10, 0x200, 8], 8),
+            call(3, "write", 50, 55, [9, 0x200, 8], 8),
+            call(1, "read", 61, 62, [9, 0x300, 8], 8),
+            call(1, "read", 63, 64, [10, 0x300, 8], 8),
+        ];
+        assert_eq!(woken(events), [(20, 2)]);
     }
 
     #[test]

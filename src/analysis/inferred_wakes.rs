@@ -102,6 +102,14 @@ fn wake(wait: &Futex, woken: Nanos, waker: [u32; 2]) -> Wake {
     Wake { from: wait.entered, woken, waker }
 }
 
+/// Whether another thread ended a wait for a futex.
+pub(super) fn was_woken(call: &Call) -> bool {
+    let waits = WAITS.contains(&(call.arguments[1] & OPERATION));
+    waits
+        && call.value().is_some()
+        && CallFacts::of(&call_names::name(call.call)).and_then(CallFacts::waits_for) == Some(Wait::Futex)
+}
+
 /// A call for a futex that did not fail.
 fn futex(event: &Event) -> Option<Futex> {
     let EventKind::Call(call) = &event.kind else { return None };

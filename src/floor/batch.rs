@@ -301,13 +301,7 @@ fn prepared<T>(
         operation.settle();
         done
     };
-    let mut done = once();
-    for _ in 1..tries {
-        if done.is_err() {
-            done = once();
-        }
-    }
-    done
+    (1..tries).fold(once(), |done, _| done.or_else(|_| once()))
 }
 
 /// Times a batch between two readings of the clock.
@@ -378,23 +372,27 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_may_be_tried_again_fails_only_if_each_try_does() {
-        struct Moody(u32);
+    fn a_batch_is_tried_until_one_succeeds_but_not_more_often_than_it_may_be() {
+        struct Moody {
+            succeeds_at: u32,
+            calls: Rc<Cell<u32>>,
+        }
         impl Operation for Moody {
             fn repeat(&mut self, _: u32) -> Result<(), String> {
-                self.0 += 1;
-                if self.0.is_multiple_of(3) { Ok(()) } else { Err(self.0.to_string()) }
+                self.calls.set(self.calls.get() + 1);
+                if self.calls.get() == self.succeeds_at { Ok(()) } else { Err(self.calls.get().to_string()) }
             }
             fn tries(&self) -> u32 {
                 3
             }
         }
-        let mut moody = Microbenchmark::new("moody", Moody(0));
-        assert_eq!(prepared(&mut moody, |operation| operation.repeat(1)), Ok(()));
-        assert_eq!(prepared(&mut moody, |operation| operation.repeat(1).map_err(|_| String::new())), Ok(()));
-        let mut failing = Microbenchmark::new("failing", Moody(0));
-        let never = |operation: &mut dyn Operation| operation.repeat(1).and(Err::<(), _>("no".to_owned()));
-        assert!(prepared(&mut failing, never).is_err());
+        let tried = |succeeds_at| {
+            let calls = Rc::new(Cell::new(0));
+            let mut moody = Microbenchmark::new("moody", Moody { succeeds_at, calls: Rc::clone(&calls) });
+            (prepared(&mut moody, |operation| operation.repeat(1)), calls.get())
+        };
+        assert_eq!([1, 3].map(tried), [(Ok(()), 1), (Ok(()), 3)]);
+        assert_eq!(tried(4), (Err("3".to_owned()), 3));
     }
 
     #[test]

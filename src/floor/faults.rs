@@ -208,7 +208,7 @@ impl Operation for Touching {
         Ok(())
     }
 
-    /// Meanwhile the kernel may take back a page of our code, and this page has a fault, too.
+    /// While it is timed, the kernel may evict a page of our own code, whose fault would count, too.
     fn tries(&self) -> u32 {
         5
     }

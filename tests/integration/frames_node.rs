@@ -84,7 +84,7 @@ if (!isMainThread) {
 }
 ";
 
-/// Enough of it for shares.
+/// So much compiled code that its shares are certain.
 const LONG: &str = "require('./burn.js').work(400);\n";
 
 /// For code that is interpreted.

@@ -3,10 +3,7 @@
 //!
 //! A run that needs one call more fails here, before a benchmark can show it. Lower the bounds when a run becomes cheaper.
 
-use super::support::skipped;
 use super::trace::result;
-use firstbyte_measure::launch::Command;
-use firstbyte_measure::tracer::ptrace::cpuid_count;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -78,10 +75,13 @@ fn our_own_start_needs_no_more_system_calls_than_it_did() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn our_own_start_does_not_ask_what_the_processor_is() {
+    use firstbyte_measure::launch::Command;
+    use firstbyte_measure::tracer::ptrace::cpuid_count;
+
     // SAFETY: returns a static string.
     let libc = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
     if libc != c"2.36" {
-        return skipped(&format!("glibc {libc:?} starts as it does itself"));
+        return super::support::skipped(&format!("glibc {libc:?} starts as it does itself"));
     }
     let cpuids = |words: &[&str]| cpuid_count(&Command::new(words).unwrap());
     assert_eq!(cpuids(&[env!("CARGO_BIN_EXE_firstbyte"), "--version"]), Ok(0));

@@ -1,5 +1,5 @@
 """What the benches of firstbyte printed, with their targets checked."""
-import importlib.machinery, importlib.util, pathlib, re, statistics
+import importlib.machinery, importlib.util, pathlib, re
 
 from results import code, table
 
@@ -40,21 +40,21 @@ def is_cold(line):
     return line.startswith(('cold', ' '))
 
 
-def goals():
-    """Those of scripts/bench-check: the name of a row, the goal, and whether less is better."""
+def bench_check():
+    """The module of scripts/bench-check, which has the goals."""
     path = str(pathlib.Path(__file__).resolve().parents[2] / 'bench-check')
     loader = importlib.machinery.SourceFileLoader('bench_check', path)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader('bench_check', loader))
     loader.exec_module(module)
-    return module.GOALS
+    return module
 
 
 def check(results):
     readings, rows = results.json('bench-check')['readings']['now'], []
-    for name, goal, less in goals():
-        values = sorted(readings[name])
-        low, middle, high = values[len(values) // 4], statistics.median(values), values[-1 - len(values) // 4]
-        if low > goal if less else high < goal:
+    module = bench_check()
+    for name, goal, less in module.GOALS:
+        low, middle, high, misses = module.compared(readings[name], goal, less)
+        if misses:
             results.missed.append(f'{name}: {middle:.3f}, goal {goal}')
         rows.append([name, str(goal), f'{middle:.3f}', f'{low:.3f} to {high:.3f}'])
     return table(['', 'goal', 'median', 'middle half'], '---|---|---|---', rows)

@@ -2,6 +2,7 @@
 
 use super::costs::{PointCosts, is_other, reads};
 use super::wakes::{self, Wake};
+use crate::analysis::inferred_wakes::was_woken;
 use firstbyte_measure::arch::{CallFacts, Syscall, Wait, call_names};
 use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{Backend, Event, EventCost, EventKind, Recording};
@@ -326,14 +327,12 @@ impl Walk<'_> {
         end
     }
 
-    /// Where the last event before the end of a wait lies, and how long the wait went on, if only a thread can have ended it: no
+    /// Where the last event before the end of a wait for a futex lies, and how long the wait went on, if a thread ended it: no
     /// call says which one, so it was probably the one that did the last thing. By ptrace, threads wait several times as long
     /// for each other as they do unobserved.
     fn ended_by_latest(&self, point: &Point, call: &Call) -> Option<(Nanos, f64)> {
         let latest = self.threads[self.latest].filter(|_| self.latest != point.thread)?;
-        let timed_out = call.error() == Some(-i64::from(libc::ETIMEDOUT));
-        let by_thread = waits_for(call.call) == Some(Wait::Futex) && !timed_out;
-        by_thread.then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
+        was_woken(call).then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
     }
 
     /// Another thread may have ended the process while this one waited, however long. Then it ends as much earlier as that
@@ -393,15 +392,11 @@ impl Walk<'_> {
 
 /// Whether a call may wait for something that takes as long however slow the program is.
 fn waits(call: &Call) -> bool {
-    waits_for(call.call).is_some()
+    CallFacts::of(&call_names::name(call.call)).and_then(CallFacts::waits_for).is_some()
 }
 
 fn sleeps(call: Syscall) -> bool {
-    waits_for(call) == Some(Wait::Sleep)
-}
-
-fn waits_for(call: Syscall) -> Option<Wait> {
-    CallFacts::of(&call_names::name(call)).and_then(CallFacts::waits_for)
+    CallFacts::of(&call_names::name(call)).and_then(CallFacts::waits_for) == Some(Wait::Sleep)
 }
 
 fn earlier(at: Nanos, ns: f64) -> Nanos {

@@ -22,9 +22,7 @@ pub(super) fn of(recording: &Recording) -> HashMap<usize, Wake> {
     let of_call = if by_ptrace { inferred(recording) } else { HashMap::new() };
     let ended = if by_ptrace { ended_processes(recording) } else { HashMap::new() };
     let wake = |event: &Event| match &event.kind {
-        EventKind::Exit { .. } => {
-            ended.get(&event.pid).copied().filter(|end| end.waker != event.tid && end.at < event.at)
-        }
+        EventKind::Exit { .. } => ended.get(&event.pid).copied().filter(|end| end.waker != event.tid),
         EventKind::Call(call) => of_call.get(&(event.tid, call.entered)).copied(),
         EventKind::OffCpu(absence) => switch(event.tid, absence),
         _ => None,

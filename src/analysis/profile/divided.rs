@@ -92,6 +92,7 @@ pub struct Divided {
 const TOO_FEW: u64 = 10;
 /// Nodes below this part of the total are left out. Their time remains with their callers.
 const NOTEWORTHY: f64 = 0.0005;
+
 impl Divided {
     /// `by`: what the nodes and the program's own code are divided by.
     pub fn of(times: &[UserTime], profile: &Profile, by: By) -> Divided {

@@ -1,7 +1,7 @@
 //! The parts of user code that are divided by the same samples, and what samples say about a part.
 
 use super::{Profile, Stack, Task, Weighed};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How long user code of one task ran, exactly.
@@ -45,7 +45,7 @@ pub(super) struct Counted {
     most: f64,
 }
 
-/// User code that is divided by the same samples: that of a thread, or of all threads of a program with few samples.
+/// User code that is divided by the same samples: that of a thread, or of all threads with few samples of a program.
 pub(super) struct Part<'p> {
     pub(super) program: Arc<str>,
     pub(super) stacks: Vec<Sampled<'p>>,
@@ -77,14 +77,17 @@ impl Common {
     }
 }
 
-/// First the threads with enough samples, then the others of each program.
+/// First the threads with enough samples, then the others of each program. These are divided by all samples of the program,
+/// so the parts of one program are not quite independent; what the others take is little.
 pub(super) fn parts<'p>(times: &[UserTime], profile: &'p Profile) -> Vec<Part<'p>> {
-    let (mut parts, mut others) = (Vec::new(), BTreeMap::<&Arc<str>, f64>::new());
+    let (mut parts, mut own) = (Vec::new(), BTreeSet::new());
+    let mut others = BTreeMap::<&Arc<str>, f64>::new();
     for UserTime { task, time } in times {
-        let own = profile.stacks.get_key_value(task);
-        let part = Part::new(&task.program, *time, own);
+        let stacks = profile.stacks.get(task).into_iter().flatten();
+        let part = Part::new(&task.program, *time, stacks.map(|counted| (counted, true)));
         if part.all.samples >= MIN_SAMPLES {
             parts.push(part);
+            own.insert(task);
         } else {
             *others.entry(&task.program).or_default() += time;
         }
@@ -92,12 +95,9 @@ pub(super) fn parts<'p>(times: &[UserTime], profile: &'p Profile) -> Vec<Part<'p
 
     for (program, time) in others {
         let of_program = profile.stacks.iter().filter(|(task, _)| task.program == *program);
-        parts.push(Part::new(program, time, of_program));
-    }
-
-    let mut seen = BTreeSet::new();
-    for sampled in parts.iter_mut().flat_map(|part| &mut part.stacks) {
-        sampled.is_new = seen.insert(std::ptr::from_ref(sampled.stack));
+        let stacks =
+            of_program.flat_map(|(task, stacks)| stacks.iter().map(|counted| (counted, !own.contains(task))));
+        parts.push(Part::new(program, time, stacks));
     }
     parts
 }
@@ -113,11 +113,13 @@ impl<'p> Part<'p> {
     fn new(
         program: &Arc<str>,
         time: f64,
-        tasks: impl IntoIterator<Item = (&'p Task, &'p HashMap<Stack, Weighed>)>,
+        stacks: impl Iterator<Item = ((&'p Stack, &'p Weighed), bool)>,
     ) -> Part<'p> {
-        let stacks = tasks.into_iter().flat_map(|(_, stacks)| stacks);
-        let stacks: Vec<_> =
-            stacks.map(|(stack, weighed)| Sampled { stack, weighed: *weighed, is_new: true }).collect();
+        let sampled = |((stack, weighed), is_new): (_, bool)| {
+            let (stack, weighed): (&Stack, &Weighed) = (stack, weighed);
+            Sampled { stack, weighed: *weighed, is_new }
+        };
+        let stacks: Vec<_> = stacks.map(sampled).collect();
         let mut all = Weighed::default();
         for sampled in &stacks {
             all.add(sampled.weighed);

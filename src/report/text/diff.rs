@@ -241,7 +241,7 @@ fn kinds(difference: &Difference, least: f64, most: usize, terminal: &Terminal) 
         if [a, b].iter().all(|amount| amount.count == 0.0 && amount.time == 0.0) {
             continue;
         }
-        let whole = Change { name: kind.title().to_owned(), before: Some(*a), after: Some(*b) };
+        let whole = Change::of_both(kind.title(), *a, *b);
         text += &terminal.paint(style(*kind), &kind_row(&whole, width, *a, *b));
         text.push('\n');
         // samples tell which functions user code is, and not how long it runs

@@ -125,7 +125,8 @@ fn descriptors(process: &mut Process, known: &KnownCall, call: &Call, file: Opti
             all.open(int(result), name.into(), b & 1 != 0);
         }
         "epoll_create1" | "epoll_create" => all.open(int(result), "epoll".into(), true),
-        "eventfd2" | "eventfd" => all.open(int(result), "eventfd".into(), true),
+        "eventfd" => all.open_eventfd(int(result), call.entered, false),
+        "eventfd2" => all.open_eventfd(int(result), call.entered, b & CLOEXEC != 0),
         _ => {}
     }
 }

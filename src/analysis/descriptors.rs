@@ -26,11 +26,15 @@ struct Open {
     /// `None`: a pipe.
     name: Option<Arc<str>>,
     pipe: Option<PipeEnd>,
+    eventfd: Option<EventfdId>,
     close_on_exec: bool,
 }
 
 /// A pipe, by when the call was entered that created it.
 pub(super) type PipeId = Nanos;
+
+/// An `eventfd(2)`, by the same.
+pub(super) type EventfdId = Nanos;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PipeEnd {
@@ -49,14 +53,23 @@ impl Descriptors {
     }
 
     pub(super) fn open(&mut self, number: i32, name: Arc<str>, close_on_exec: bool) {
-        self.put(number, Open { name: Some(name), pipe: None, close_on_exec });
+        self.put(number, Open { name: Some(name), close_on_exec, ..Open::default() });
+    }
+
+    pub(super) fn open_eventfd(&mut self, number: i32, eventfd: EventfdId, close_on_exec: bool) {
+        let (name, eventfd) = (Some("eventfd".into()), Some(eventfd));
+        self.put(number, Open { name, eventfd, close_on_exec, ..Open::default() });
+    }
+
+    pub(super) fn eventfd(&self, number: i32) -> Option<EventfdId> {
+        self.open.get(&number)?.eventfd
     }
 
     /// The two ends of a new pipe.
     pub(super) fn open_pipe(&mut self, [reading, writing]: [i32; 2], pipe: PipeId, close_on_exec: bool) {
         for (number, for_writing) in [(reading, false), (writing, true)] {
             let pipe = Some(PipeEnd { pipe, for_writing });
-            self.put(number, Open { name: None, pipe, close_on_exec });
+            self.put(number, Open { pipe, close_on_exec, ..Open::default() });
         }
     }
 

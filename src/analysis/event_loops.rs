@@ -1,140 +1,100 @@
 //! Who ended the wait of an event loop, where the backend sees no wake-ups (ptrace): the thread that wrote to the loop's
 //! `eventfd(2)`, which the loop's thread then read.
 
-use super::inferred_wakes::InferredWakes;
+use super::descriptors::{Descriptors, EventfdId};
 use super::model::Wake;
-use firstbyte_measure::arch::{CallFacts, Wait, call_names};
+use firstbyte_measure::arch::{Argument, CallFacts, Use, Wait};
+use firstbyte_measure::tracer::Event;
 use firstbyte_measure::tracer::event::Call;
-use firstbyte_measure::tracer::{Event, EventKind};
 use firstbyte_measure::units::Nanos;
 use std::collections::{BTreeMap, HashMap};
 
-/// The waits of event loops that another thread of the same process has ended.
-pub(super) fn of_eventfds(events: &[Event]) -> InferredWakes {
-    let opens = |event: &Event| matches!(&event.kind, EventKind::Call(call) if is_eventfd(call));
-    if !events.iter().any(opens) {
-        return InferredWakes::new();
-    }
-
-    let mut calls: Vec<EventfdCall> = events.iter().filter_map(eventfd_call).collect();
-    // A writer may return later than the thread that it woke has read.
-    calls.sort_by_key(|call| call.entered);
-
-    let mut loops = EventLoops::default();
-    for call in &calls {
-        loops.take(call);
-    }
-    loops.found
+/// What was done with the event descriptors of a run, and the waits of its event loops. A call that failed did nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EventLoops {
+    /// When they began, and by whom.
+    writes: BTreeMap<EventfdId, Vec<(Nanos, [u32; 2])>>,
+    reads: Vec<Read>,
+    /// By thread, in order.
+    waits: HashMap<u32, Vec<LoopWait>>,
 }
 
-/// A call that may matter for an event descriptor.
 #[derive(Clone, Copy, Debug)]
-struct EventfdCall {
-    pid: u32,
+struct Read {
     tid: u32,
     entered: Nanos,
-    left: Nanos,
-    did: EventfdUse,
+    eventfd: EventfdId,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum EventfdUse {
-    Opens(u64),
-    /// The first and the last number.
-    Closes(u64, u64),
-    Writes(u64),
-    Reads(u64),
-    /// Whether something ended the wait before its time was up.
-    Waits(bool),
-}
-
-fn eventfd_call(event: &Event) -> Option<EventfdCall> {
-    let (did, entered) = match &event.kind {
-        EventKind::Call(call) => (eventfd_use(call)?, call.entered),
-        EventKind::ExecCommit { .. } => (EventfdUse::Closes(0, u64::MAX), event.at),
-        _ => return None,
-    };
-    Some(EventfdCall { pid: event.pid, tid: event.tid, entered, left: event.at, did })
-}
-
-fn is_eventfd(call: &Call) -> bool {
-    ["eventfd", "eventfd2"].contains(&&*call_names::name(call.call))
-}
-
-fn eventfd_use(call: &Call) -> Option<EventfdUse> {
-    let (value, [first, second, ..], name) = (call.value()?, call.arguments, call_names::name(call.call));
-    Some(match &*name {
-        _ if is_eventfd(call) => EventfdUse::Opens(value),
-        "close" => EventfdUse::Closes(first, first),
-        "close_range" => EventfdUse::Closes(first, second),
-        "dup2" | "dup3" => EventfdUse::Closes(second, second),
-        "write" => EventfdUse::Writes(first),
-        "read" => EventfdUse::Reads(first),
-        _ if CallFacts::of(&name)?.waits_for()? == Wait::Poll => EventfdUse::Waits(value > 0),
-        _ => return None,
-    })
-}
-
-/// What threads did with event descriptors so far, in the order in which their calls began.
-#[derive(Default)]
-struct EventLoops {
-    /// The writes to each open descriptor, by its process and number: when they began, and their threads.
-    written: BTreeMap<(u32, u64), Vec<(Nanos, u32)>>,
-    /// The last wait of each thread that something has ended: when it began and returned.
-    waits: HashMap<u32, (Nanos, Nanos)>,
-    found: InferredWakes,
+struct LoopWait {
+    from: Nanos,
+    until: Nanos,
+    /// Something ended it before its time was up.
+    has_ended: bool,
 }
 
 impl EventLoops {
-    fn take(&mut self, call: &EventfdCall) {
-        let pid = call.pid;
-        match call.did {
-            EventfdUse::Opens(number) => {
-                self.written.insert((pid, number), Vec::new());
-            }
-            EventfdUse::Closes(first, last) => {
-                self.written.retain(|(of, number), _| *of != pid || !(first..=last).contains(number));
-            }
-            EventfdUse::Writes(number) => {
-                if let Some(writes) = self.written.get_mut(&(pid, number)) {
-                    writes.push((call.entered, call.tid));
-                }
-            }
-            EventfdUse::Reads(number) => self.read(call, number),
-            EventfdUse::Waits(true) => {
-                self.waits.insert(call.tid, (call.entered, call.left));
-            }
-            EventfdUse::Waits(false) => {
-                self.waits.remove(&call.tid);
+    /// Notes that a call waits, or reads from an event descriptor or writes to one.
+    pub(super) fn call(&mut self, event: &Event, call: &Call, facts: &CallFacts, descriptors: &Descriptors) {
+        let Some(value) = call.value() else { return };
+        if facts.waits_for() == Some(Wait::Poll) {
+            let wait = LoopWait { from: call.entered, until: event.at, has_ended: value > 0 };
+            self.waits.entry(event.tid).or_default().push(wait);
+        }
+        for used in [Use::Reads, Use::Writes] {
+            let Some(at) = facts.position(Argument::Descriptor(used)) else { continue };
+            #[allow(clippy::cast_possible_truncation)] // a C int is in the low half of its register
+            let Some(eventfd) = descriptors.eventfd(call.arguments[usize::from(at)] as i32) else { continue };
+            if used == Use::Reads {
+                self.reads.push(Read { tid: event.tid, entered: call.entered, eventfd });
+            } else {
+                let write = (call.entered, [event.pid, event.tid]);
+                self.writes.entry(eventfd).or_default().push(write);
             }
         }
     }
 
-    /// The first write during the wait has ended it.
-    fn read(&mut self, call: &EventfdCall, number: u64) {
-        let Some((from, until)) = self.waits.get(&call.tid).copied() else { return };
-        let Some(writes) = self.written.get(&(call.pid, number)) else { return };
-        let begun = writes.partition_point(|(at, _)| *at < from);
-        let mut meanwhile = writes[begun..].iter().take_while(|(at, _)| *at < until);
-        // the thread itself waits, and may then read several
-        if let Some(&(woken, by)) = meanwhile.next() {
-            let wake = Wake { from, woken, waker: [call.pid, by] };
-            let found = self.found.entry((call.tid, until)).or_insert(wake);
-            if woken < found.woken {
-                *found = wake;
+    /// The ends of waits, each with its thread. The first write during the wait has ended it.
+    pub(super) fn wakes(&mut self) -> Vec<(u32, Wake)> {
+        // a writer may return later than the thread that it woke has read
+        self.writes.values_mut().for_each(|writes| writes.sort_unstable());
+        let mut found: BTreeMap<(u32, Nanos), Wake> = BTreeMap::new();
+        for read in &self.reads {
+            let Some(wake) = self.wake(read) else { continue };
+            let first = found.entry((read.tid, wake.from)).or_insert(wake);
+            if wake.woken < first.woken {
+                *first = wake;
             }
         }
+        found.into_iter().map(|((tid, _), wake)| (tid, wake)).collect()
+    }
+
+    fn wake(&self, read: &Read) -> Option<Wake> {
+        let waits = self.waits.get(&read.tid)?;
+        let last = waits.partition_point(|wait| wait.until <= read.entered).checked_sub(1)?;
+        let LoopWait { from, until, has_ended } = waits[last];
+        let writes = self.writes.get(&read.eventfd)?;
+        let (woken, waker) = *writes.get(writes.partition_point(|(at, _)| *at < from))?;
+        (has_ended && woken < until).then_some(Wake { from, woken, waker })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::binaries::NoBinaries;
     use super::super::inferred_wakes::tests::call;
+    use super::super::reading::Reconstruction;
     use super::*;
+    use firstbyte_measure::tracer::{Backend, Recording};
 
+    /// When the waits of the first thread ended, and by whom.
     fn woken(mut events: Vec<Event>) -> Vec<(u64, u32)> {
         events.sort_by_key(|event| event.at);
-        of_eventfds(&events).values().map(|wake| (wake.woken.0, wake.waker[1])).collect()
+        let recording = Recording { events, ..Recording::empty(Backend::Ptrace, 1) };
+        let threads = Reconstruction::of(&recording, &NoBinaries, Nanos(1000)).threads;
+        let first = threads.iter().find(|thread| thread.tid == 1).unwrap();
+        first.wakes.iter().map(|wake| (wake.woken.0, wake.waker[1])).collect()
     }
 
     #[test]
@@ -185,6 +145,19 @@ mod tests {
             call(1, "read", 63, 64, [10, 0x300, 8], 8),
         ];
         assert_eq!(woken(events), [(20, 2)]);
+    }
+
+    #[test]
+    fn a_duplicate_is_the_same_eventfd() {
+        let events = vec![
+            call(1, "eventfd2", 1, 2, [0; 3], 9),
+            call(1, "dup", 3, 4, [9, 0, 0], 11),
+            call(1, "close", 5, 6, [9, 0, 0], 0),
+            call(1, "poll", 10, 60, [0x100, 1, 8], 1),
+            call(3, "write", 50, 55, [11, 0x200, 8], 8),
+            call(1, "read", 61, 62, [11, 0x300, 8], 8),
+        ];
+        assert_eq!(woken(events), [(50, 3)]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::announced::announcer;
 use super::apply::{KnownCall, apply, file_of};
 use super::binaries::Binaries;
 use super::call_text;
-use super::event_loops::of_eventfds;
+use super::event_loops::EventLoops;
 use super::inferred_wakes::{self, InferredWakes, of_futexes, of_signals};
 use super::model::{Creation, Execution, ProcessAccount, ThreadAccount, Wake};
 use super::pipes::PipeUses;
@@ -37,6 +37,7 @@ struct Reader<'b> {
     /// Ends of waits that ptrace does not see.
     inferred: InferredWakes,
     pipes: PipeUses,
+    loops: EventLoops,
     zero: Nanos,
     root: u32,
     processes: HashMap<u32, Process>,
@@ -87,6 +88,7 @@ impl Reconstruction {
             by_ptrace,
             inferred: if by_ptrace { inferred(&recording.events) } else { InferredWakes::new() },
             pipes: PipeUses::default(),
+            loops: EventLoops::default(),
             zero,
             root,
             processes: HashMap::from([(root, Process::tracee())]),
@@ -124,7 +126,7 @@ impl Reconstruction {
 
 /// Ends of waits that only the calls tell of.
 fn inferred(events: &[Event]) -> InferredWakes {
-    of_futexes(events).into_iter().chain(of_signals(events)).chain(of_eventfds(events)).collect()
+    of_futexes(events).into_iter().chain(of_signals(events)).collect()
 }
 
 /// When something began whose event is its end.
@@ -291,8 +293,9 @@ impl Reader<'_> {
                 call_text::text(call, &file)
             }
         };
-        if let Some(facts) = facts {
+        if let Some(facts) = facts.filter(|_| self.by_ptrace) {
             self.pipes.call(event, call, facts, &process.descriptors);
+            self.loops.call(event, call, facts, &process.descriptors);
         }
         apply(process, &known, call, file.as_ref());
         self.ends_changed(event, call.entered);
@@ -440,13 +443,13 @@ impl Reader<'_> {
         }
     }
 
-    /// ptrace sees no wake-ups, but the reads, writes and closes of pipes tell of some.
-    fn add_wakes_by_pipes(&mut self) {
+    /// ptrace sees no wake-ups, but what was done with pipes and event descriptors tells of some.
+    fn add_wakes_by_descriptors(&mut self) {
         let mut threads: HashMap<u32, Vec<&mut Thread>> = HashMap::new();
         for thread in self.finished.iter_mut().chain(self.threads.values_mut()) {
             threads.entry(thread.tid).or_default().push(thread);
         }
-        for (tid, wake) in self.pipes.wakes() {
+        for (tid, wake) in self.pipes.wakes().into_iter().chain(self.loops.wakes()) {
             let had_id = threads.get_mut(&tid).into_iter().flatten();
             let was_there = had_id.filter(|thread| thread.begun <= wake.from);
             if let Some(thread) = was_there.max_by_key(|thread| thread.begun) {
@@ -463,7 +466,7 @@ impl Reader<'_> {
             self.replay_kept_faults(&exec.faults);
         }
         if self.by_ptrace {
-            self.add_wakes_by_pipes();
+            self.add_wakes_by_descriptors();
         }
         let (zero, end) = (self.zero, self.zero + total);
         let main = self.threads.remove(&self.root).unwrap_or_else(|| Thread::new(self.root, self.root, zero));

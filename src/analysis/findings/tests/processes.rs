@@ -136,6 +136,16 @@ fn a_call_that_waits_is_no_work_where_waits_are_not_seen() {
     assert_eq!((inside("nanosleep").rule, inside("nanosleep").cost), ("sleep", Nanos(500_000)));
     assert!(inside("poll").text.starts_with("The kernel works or waits this long in one"));
     assert!(inside("mmap").text.starts_with("The kernel works this long in one"));
+    let beside = |reason| {
+        let steps = vec![(500_000, call("poll", None, false, Role::Libc)), (1, What::Off(reason))];
+        let account = run([quiet(), steps].concat());
+        findings(&Summary::of(vec![account]).unwrap(), &MachineFacts::default()).remove(0).text
+    };
+    // by ptrace too, threads are seen to begin, and the first one to end
+    for reason in [Reason::Created, Reason::Gone] {
+        assert!(beside(reason).starts_with("The kernel works or waits"), "{reason:?}");
+    }
+    assert!(beside(Reason::Preempted).starts_with("The kernel works this long"));
 }
 
 #[test]

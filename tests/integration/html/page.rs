@@ -100,7 +100,7 @@ fn a_corpus_of_large_traces_stays_below_five_megabytes_and_says_which_steps_were
     let names: Vec<String> = (0..30).map(|index| format!("{index}.json")).collect();
     let mut all: Vec<(&str, _)> =
         names.iter().map(|name| (name.as_str(), documents::trace(name, 8_000))).collect();
-    let showdown = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/2026-11-23-xeon-kvm/showdown.json");
+    let showdown = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/2026-11-27-epyc-kvm/showdown.json");
     all.push(("showdown.json", serde_json::from_str(&fs::read_to_string(showdown).unwrap()).unwrap()));
     let page = page(folder.path(), &all);
     assert!(page.len() < 5_000_000, "{}", page.len());

@@ -51,6 +51,7 @@ impl ObserverCosts {
             fault: scaled(self.each.fault),
             read: self.each.read * scale,
             other: self.other * scale,
+            pace: Pace::default(),
         }
     }
 }
@@ -62,6 +63,18 @@ pub(super) struct PointCosts {
     pub(super) fault: EventCost,
     pub(super) read: f64,
     pub(super) other: f64,
+    pub(super) pace: Pace,
+}
+
+/// How a run with stops differs from an untraced one beyond what they cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Pace {
+    /// The part of its time on a processor that a thread needs only because the tracer used the caches, too.
+    pub(super) slowed: f64,
+    /// The part of the time in which threads were ready, but others ran, that untraced runs lose as well.
+    pub(super) delays_kept: f64,
+    /// A wait whose timeout expired would have been ended by another thread before, had nobody slowed that one down.
+    pub(super) timeouts_give_way: bool,
 }
 
 /// How many reads of the tracee's memory the observation of a call takes.

@@ -1,12 +1,13 @@
 //! How much the observation cost in these runs.
 
-use super::costs::{ObserverCosts, PointCosts};
+use super::costs::{ObserverCosts, Pace, PointCosts};
+use super::idle::Stop;
 use super::lags::Lags;
-use crate::analysis::runs::{ObservedRuns, SampledUser};
+use crate::analysis::runs::ObservedRuns;
 use crate::bench::BothKinds;
 use crate::stats::{median_of, quantile};
 use firstbyte_measure::tracer::event::OffCpu;
-use firstbyte_measure::tracer::{Event, EventCost, EventKind, Recording};
+use firstbyte_measure::tracer::{Event, EventKind, Recording};
 
 /// How uncertain the calibrated overhead is, as a part of itself: the events of a program do not follow each other as those of
 /// the calibration do.
@@ -21,25 +22,23 @@ const UNTRACED_LAUNCH: f64 = 60_000.0;
 /// A stop takes less than this many nanoseconds, even where we wait for a processor meanwhile.
 const MAX_STOP: f64 = 1e9;
 
+/// At most this part of the time on a processor is for caches that the tracer used, too.
+const MAX_SLOWED: f64 = 0.5;
+/// A difference of this part is usual.
+const SLOWED: f64 = 0.1;
+
 /// How often the fit halves what is left between its bounds.
 const HALVINGS: u32 = 40;
 
-/// A page fault takes about this long, in nanoseconds, on hardware and on virtual machines. By ptrace it belongs to user code.
-const FAULT: [f64; 2] = [250.0, 2000.0];
-
-/// What stops of ptrace cost in each run; `None` if nothing is known of it. A stop takes several times as long in one run as
-/// in the next. So the untraced runs say how long each run would have been, the shortest one as long as the shortest of these,
-/// and their user code says how much of the cost lies outside of system calls.
+/// What stops of ptrace cost in each run; `None` if nothing is known of it. The untraced runs say how long each run would have
+/// been, the shortest one as long as the shortest of these; those of a cold program are warm, and say nothing.
 pub(super) fn of_stops(observed: &ObservedRuns) -> Option<Vec<PointCosts>> {
-    let mut walls = observed.untraced.clone();
+    let mut walls = if observed.cold.is_some() { Vec::new() } else { observed.untraced.clone() };
     walls.sort_by(f64::total_cmp);
-    if observed.cold.is_some() {
-        return None;
-    }
     let runs = observed.recordings.iter().enumerate();
     let costs = runs.map(|(run, recording)| {
-        let untraced = untraced_total(quantile(&walls, share_below(run, &observed.traced))?);
-        Some(of_stops_in(recording, untraced, observed.user))
+        let untraced = quantile(&walls, share_below(run, &observed.traced)).map(untraced_total);
+        of_stops_in(recording, untraced)
     });
     costs.collect()
 }
@@ -52,33 +51,47 @@ fn share_below(run: usize, walls: &[f64]) -> f64 {
 }
 
 /// What stops cost in a run that would have taken `untraced` nanoseconds.
-fn of_stops_in(recording: &Recording, untraced: f64, user: Option<SampledUser>) -> PointCosts {
+fn of_stops_in(recording: &Recording, untraced: Option<f64>) -> Option<PointCosts> {
     let lags = Lags::of(recording);
-    let lasting_untraced = |costs: &dyn Fn(f64) -> PointCosts| {
-        costs(solved([0.0, MAX_STOP], |stop| -lags.total(recording, &costs(stop)), -untraced))
-    };
-
-    let even = lasting_untraced(&|stop| ObserverCosts::of_stops().scaled(stop));
-    let Some(user) = user else { return even };
-    let by_even = lags.user(recording, &even);
-    let [least, likely, most] = plausible(user, recording);
-    if (least..=most).contains(&by_even) {
-        return even;
+    if let Some(stop) = lags.stop() {
+        return Some(of_measured_stops(recording, &lags, untraced, stop));
     }
-
-    let with = |around: f64, within: f64| PointCosts { syscall: EventCost { around, within }, ..even };
-    let in_user_code = |around| lags.user(recording, &with(around, even.syscall.within));
-    let around = solved([0.0, MAX_STOP], |around| -in_user_code(around), -likely);
-    lasting_untraced(&|within| with(around, within))
+    let untraced = untraced?;
+    let costs = |stop: f64| ObserverCosts::of_stops().scaled(stop);
+    Some(costs(solved([0.0, MAX_STOP], |stop| -lags.total(recording, &costs(stop)), -untraced)))
 }
 
-/// How long a run may be in user code at least, probably, and at most, as ptrace sees it: with page faults. Samples are off by up
-/// to two standard errors.
-fn plausible(user: SampledUser, recording: &Recording) -> [f64; 3] {
-    let faults = FAULT.map(|each| each * recording.usage.minor_faults as f64);
-    let error = 2.0 / (user.samples as f64).max(1.0).sqrt();
-    let likely = user.time + faults[0].midpoint(faults[1]);
-    [user.time * (1.0 - error).max(0.0) + faults[0], likely, user.time * (1.0 + error) + faults[1]]
+/// The same where the recording says how long threads had a processor. Runs that were longer than untraced ones nevertheless had
+/// dearer stops, or were slowed down beside them; if they were shorter, untraced runs wait for processors as well, or stops are
+/// cheaper.
+fn of_measured_stops(recording: &Recording, lags: &Lags, untraced: Option<f64>, stop: Stop) -> PointCosts {
+    let likely = of_stop(stop.likely, Pace::default());
+    let Some(untraced) = untraced else { return likely };
+    let total = |costs: PointCosts| lags.total(recording, &costs);
+    if total(likely) < untraced {
+        let keeping = |delays_kept| of_stop(stop.likely, Pace { delays_kept, ..Pace::default() });
+        let pace = keeping(solved([0.0, 1.0], |kept| total(keeping(kept)), untraced)).pace;
+        let cost = |cost| of_stop(cost, pace);
+        return cost(solved([stop.least, stop.likely], |each| -total(cost(each)), -untraced));
+    }
+
+    let dearer = |timeouts_give_way| {
+        let pace = |slowed| Pace { slowed, timeouts_give_way, ..Pace::default() };
+        let cost = solved([stop.likely, stop.most], |each| -total(of_stop(each, pace(0.0))), -untraced);
+        let slowed = |slowed| of_stop(cost, pace(slowed));
+        slowed(solved([0.0, MAX_SLOWED], |part| -total(slowed(part)), -untraced))
+    };
+    let kept = dearer(false);
+    if kept.pace.slowed < SLOWED {
+        return kept;
+    }
+    // a timeout may have expired that would not have, had nobody slowed the run down
+    let given_way = dearer(true);
+    if given_way.pace.slowed < kept.pace.slowed - SLOWED { given_way } else { kept }
+}
+
+fn of_stop(cost: f64, pace: Pace) -> PointCosts {
+    PointCosts { pace, ..ObserverCosts::of_stops().scaled(cost) }
 }
 
 /// How much the events of these runs cost, as a multiple of the calibrated costs. By calibration it is 1. The traced runs over the untraced ones beside them say how much longer the whole run

@@ -1,7 +1,10 @@
 //! How far each thread lags behind where it would be unobserved, from event to event.
 
 use super::costs::{PointCosts, is_other, reads};
+use super::points::{Part, Point};
 use super::wakes::{self, Wake};
+use super::idle::{self, Idle, Stop};
+use super::points;
 use crate::analysis::inferred_wakes::was_woken;
 use firstbyte_measure::arch::{CallFacts, Syscall, Wait, call_names};
 use firstbyte_measure::tracer::event::Call;
@@ -9,24 +12,6 @@ use firstbyte_measure::tracer::{Backend, Event, EventCost, EventKind, Recording}
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
 use std::mem::swap;
-
-/// The times that an event contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
-    Begin,
-    Woken,
-    End,
-}
-
-/// An instant of a recording.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    at: Nanos,
-    part: Part,
-    event: usize,
-    /// The place of the event's thread.
-    thread: usize,
-}
 
 /// The corrected times of one event.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +24,8 @@ struct Times {
 /// The instants of a recording in their order, and who ended its waits.
 pub(super) struct Lags {
     points: Vec<Point>,
+    /// What the readings at the stops say, if there are any.
+    idle: Option<Idle>,
     wakes: HashMap<usize, Wake>,
     /// The places of all thread ids.
     places: HashMap<u32, usize>,
@@ -74,9 +61,9 @@ impl Thread {
 
     /// What a stop costs varies by more than most programs do between two of them. So if it seems to have cost more than all of
     /// the time since the last instant, the rest is no debt.
-    fn stamp(&mut self, at: Nanos, by_ptrace: bool) -> Nanos {
+    fn stamp(&mut self, at: Nanos, guessed: bool) -> Nanos {
         let corrected = self.place(at);
-        if by_ptrace {
+        if guessed {
             self.lag = at.as_f64() - corrected.as_f64();
         }
         self.passed(at, corrected)
@@ -101,28 +88,20 @@ impl Thread {
 impl Lags {
     pub(super) fn of(recording: &Recording) -> Lags {
         let wakes = wakes::of(recording);
-        let places = places(recording);
-        let mut points = Vec::with_capacity(recording.events.len() * 2);
-        for (event, Event { at, tid, kind, .. }) in recording.events.iter().enumerate() {
-            let thread = places[tid];
-            let begin = match kind {
-                EventKind::Call(call) => Some(call.entered),
-                EventKind::Fault(fault) => Some(fault.entered),
-                EventKind::OffCpu(absence) => Some(absence.left),
-                _ => None,
-            };
-            let begin = begin.filter(|begin| begin.0 > 0);
-            points.extend(begin.map(|at| Point { at, part: Part::Begin, event, thread }));
-            points.extend(wakes.get(&event).map(|wake| Point {
-                at: wake.at,
-                part: Part::Woken,
-                event,
-                thread,
-            }));
-            points.push(Point { at: *at, part: Part::End, event, thread });
-        }
-        points.sort_by_key(|point| (point.at, point.part));
-        Lags { points, wakes, places, by_ptrace: recording.backend == Backend::Ptrace }
+        let places = points::places(recording);
+        let points = points::of(recording, &wakes, &places);
+        let idle = idle::of(&points, recording, &places);
+        Lags { points, idle, wakes, places, by_ptrace: recording.backend == Backend::Ptrace }
+    }
+
+    /// What a stop costs its thread; `None`: nothing was measured.
+    pub(super) fn stop(&self) -> Option<Stop> {
+        self.idle.as_ref().map(|idle| idle.stop)
+    }
+
+    /// What goes by between the stops is only guessed.
+    fn guesses(&self) -> bool {
+        self.by_ptrace && self.idle.is_none()
     }
 
     /// From the launch until it was reaped, in nanoseconds.
@@ -145,12 +124,6 @@ impl Lags {
         let ends: Vec<f64> = of_root.map(|(_, times)| times.end.as_f64()).collect();
         let first = ends.iter().copied().fold(f64::INFINITY, f64::min);
         ends.iter().copied().fold(first, f64::max) - first
-    }
-
-    /// User code of all threads, in nanoseconds.
-    pub(super) fn user(&self, recording: &Recording, costs: &PointCosts) -> f64 {
-        let threads = self.walked(recording, costs).threads;
-        threads.iter().flatten().map(|thread| thread.user.as_f64()).sum()
     }
 
     /// Calls `then` with the recording while every event is where it would have been.
@@ -191,28 +164,15 @@ impl Lags {
             lags: self,
             costs,
         };
-        for point in &self.points {
+        for (place, point) in self.points.iter().enumerate() {
+            let lost = self.idle.as_ref().map(|idle| idle.before(place, costs.pace));
+            if let Some(lost) = lost.filter(|lost| *lost > 0.0) {
+                walk.threads[point.thread].get_or_insert_default().lag += lost;
+            }
             walk.pass(point, &recording.events[point.event]);
         }
         walk
     }
-}
-
-/// The places of the threads that a recording names, by id.
-fn places(recording: &Recording) -> HashMap<u32, usize> {
-    let mut places = HashMap::from([(recording.root, 0)]);
-    for event in &recording.events {
-        let other = match &event.kind {
-            EventKind::Fork { child_tid, .. } => Some(*child_tid),
-            EventKind::Image(image) => image.old_tid,
-            _ => None,
-        };
-        for tid in other.into_iter().chain([event.tid]) {
-            let next = places.len();
-            places.entry(tid).or_insert(next);
-        }
-    }
-    places
 }
 
 /// The way through the instants of one recording.
@@ -252,7 +212,7 @@ impl Walk<'_> {
         };
         let thread = self.threads[point.thread].get_or_insert_default();
         thread.lag += before;
-        self.times[point.event].begin = thread.stamp(point.at, self.lags.by_ptrace);
+        self.times[point.event].begin = thread.stamp(point.at, self.lags.guesses());
         match &event.kind {
             EventKind::Call(call) => {
                 thread.call = Some(call.call);
@@ -289,7 +249,7 @@ impl Walk<'_> {
     fn own_end(&mut self, point: &Point, within: f64, after: f64) -> Nanos {
         let thread = self.threads[point.thread].get_or_insert_default();
         thread.lag += within;
-        let end = thread.stamp(point.at, self.lags.by_ptrace);
+        let end = thread.stamp(point.at, self.lags.guesses());
         thread.lag += after;
         end
     }
@@ -298,28 +258,30 @@ impl Walk<'_> {
         let EventCost { around, within } = self.costs.syscall;
         let after = around / 2.0 + f64::from(reads(call)) * self.costs.read;
         let Times { begin, woken, .. } = self.times[point.event];
-        let waits = self.lags.by_ptrace && begin < point.at && waits(call);
-        let wake = if woken.0 > 0 { self.lags.wakes.get(&point.event) } else { None };
+        let slept = slept(call);
+        let may_wait = self.lags.by_ptrace && begin < point.at && slept != Some(false);
+        let waits = may_wait && waits(call);
+        let wake = self.lags.wakes.get(&point.event).filter(|_| woken.0 > 0 && slept != Some(false));
         let ended = if waits && wake.is_none() { self.ended_by_latest(point, call) } else { None };
 
         let thread = self.threads[point.thread].get_or_insert_default();
         thread.call = None;
         let end = match wake {
             Some(wake) => {
-                let since = (point.at.as_f64() - wake.at.as_f64() - within / 2.0).max(0.0);
+                let since = after_wake(call, point.at.as_f64() - wake.at.as_f64(), within);
                 thread.wait_until(point.at, later(woken.max(begin), since))
             }
             None if let Some((last, since)) = ended => {
-                let since = (since - within / 2.0).max(0.0);
+                let since = after_wake(call, since, within);
                 thread.wait_until(point.at, later(last.max(begin), since))
             }
-            None if waits => {
+            None if waits && slept.is_none() => {
                 let length = (point.at.as_f64() - call.entered.as_f64() - within).max(0.0);
                 thread.wait_until(point.at, later(begin, length))
             }
             None => {
                 thread.lag += within;
-                thread.stamp(point.at, self.lags.by_ptrace)
+                thread.stamp(point.at, self.lags.guesses())
             }
         };
         thread.in_kernel = false;
@@ -332,7 +294,8 @@ impl Walk<'_> {
     /// for each other as they do unobserved.
     fn ended_by_latest(&self, point: &Point, call: &Call) -> Option<(Nanos, f64)> {
         let latest = self.threads[self.latest].filter(|_| self.latest != point.thread)?;
-        was_woken(call).then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
+        let others = was_woken(call) || self.costs.pace.timeouts_give_way && timed_out(call);
+        others.then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
     }
 
     /// Another thread may have ended the process while this one waited, however long. Then it ends as much earlier as that
@@ -355,7 +318,7 @@ impl Walk<'_> {
         let thread = self.threads[point.thread].get_or_insert_default();
         let is_timer = thread.call.is_some_and(sleeps);
         let end = if absence.left.0 == 0 {
-            thread.stamp(point.at, self.lags.by_ptrace)
+            thread.stamp(point.at, self.lags.guesses())
         } else if woken.0 > 0 && !is_timer {
             let since = point.at.as_f64() - absence.woken.as_f64();
             thread.wait_until(point.at, later(woken.max(begin), since))
@@ -387,6 +350,30 @@ impl Walk<'_> {
             EventKind::ExecExit { .. } => thread.in_kernel = false,
             _ => {}
         }
+    }
+}
+
+/// Whether the thread slept or was preempted in a call; `None`: not known.
+fn slept(call: &Call) -> Option<bool> {
+    let [entry, exit] = **call.processor.as_ref()?;
+    Some(exit.turns > entry.turns + 1)
+}
+
+/// How long a call still took when its wait had ended. `at_most`: as recorded, with the stop. The thread works for a half of
+/// its time before it sleeps.
+fn after_wake(call: &Call, at_most: f64, within: f64) -> f64 {
+    let worked = call.processor.as_ref().map(|times| times[1].ran.as_f64() - times[0].ran.as_f64());
+    let since = worked.map_or(at_most - within / 2.0, |worked| (worked - within) / 2.0);
+    since.min(at_most).max(0.0)
+}
+
+/// Whether nothing ended a wait before its timeout.
+fn timed_out(call: &Call) -> bool {
+    let facts = CallFacts::of(&call_names::name(call.call));
+    match facts.and_then(CallFacts::waits_for) {
+        Some(Wait::Poll) => call.result == Some(0),
+        Some(Wait::Sleep) | None => false,
+        Some(_) => call.error() == Some(-i64::from(libc::ETIMEDOUT)),
     }
 }
 

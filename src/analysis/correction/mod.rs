@@ -7,7 +7,9 @@
 
 mod costs;
 mod fit;
+mod idle;
 mod lags;
+mod points;
 #[cfg(test)]
 mod tests;
 mod wakes;

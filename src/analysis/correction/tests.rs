@@ -1,12 +1,12 @@
-use super::costs::PointCosts;
+use super::costs::{Pace, PointCosts};
+use super::idle::Stop;
 use super::lags::Lags;
 use super::*;
 use crate::analysis::Account;
 use crate::analysis::binaries::FileBinaries;
-use crate::analysis::runs::SampledUser;
 use crate::bench::BothKinds;
 use firstbyte_measure::arch::{Abi, Syscall, native_number};
-use firstbyte_measure::tracer::event::{Call, OffCpu};
+use firstbyte_measure::tracer::event::{Call, OffCpu, OnProcessor};
 use firstbyte_measure::tracer::{Event, EventCost, EventCosts, EventKind, replay};
 use firstbyte_measure::units::Nanos;
 
@@ -15,6 +15,7 @@ const COSTS: PointCosts = PointCosts {
     fault: EventCost { around: 40.0, within: 10.0 },
     read: 0.0,
     other: 0.0,
+    pace: Pace { slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false },
 };
 
 fn event(tid: u32, at: u64, kind: EventKind) -> Event {
@@ -301,30 +302,86 @@ fn by_ptrace_each_run_gets_the_length_of_the_untraced_one_of_its_rank() {
     }
 }
 
-#[test]
-fn by_ptrace_samples_say_how_much_is_user_code() {
-    for expected in [40_000.0, 65_000.0, 90_000.0] {
-        let sampled = SampledUser { time: expected, samples: 1_000_000, executions: 1 };
-        let observed = ObservedRuns { user: Some(sampled), ..busy_by_ptrace(1) };
-        let recording = &observed.recordings[0];
-        let costs = costs_of(&observed, None);
-        let (found, total) =
-            (Lags::of(recording).user(recording, &costs), Lags::of(recording).total(recording, &costs));
-        assert!((found - expected).abs() < 0.02 * expected, "{found} of {expected}");
-        assert!((total - 130_000.0).abs() < 1000.0, "{total}");
-    }
+/// A call by ptrace whose thread had had a processor for so long when it was entered and when it returned, so often.
+fn measured(tid: u32, name: &str, [from, to]: [u64; 2], ran: [u64; 2], turns: [u64; 2]) -> Event {
+    let mut event = call(tid, name, from, to, 0);
+    let EventKind::Call(call) = &mut event.kind else { unreachable!() };
+    let reading = |at: usize| OnProcessor::from([ran[at], 0, turns[at]]);
+    call.processor = Some(Box::new([reading(0), reading(1)]));
+    event
+}
+
+/// Calls that take 100 ns, 1000 ns of user code after each, and stops of 2000 ns of a processor, after which it takes `latencies`
+/// until the thread goes on.
+fn with_readings(latencies: &[u64]) -> Vec<Event> {
+    let (mut at, mut ran, mut turns) = (10_000, 5000, 7);
+    let calls = latencies.iter().map(|latency| {
+        let (from, entered) = (at, ran);
+        at += 2100 + latency;
+        ran += 2100;
+        let event = measured(1, "getpid", [from, at], [entered, ran], [turns, turns + 1]);
+        at += 3000 + latency;
+        ran += 3000;
+        turns += 2;
+        event
+    });
+    calls.collect()
 }
 
 #[test]
-fn page_faults_are_user_code_by_ptrace() {
-    let sampled = SampledUser { time: 10_000.0, samples: 1_000_000, executions: 1 };
-    let mut observed = ObservedRuns { user: Some(sampled), ..busy_by_ptrace(1) };
-    let even = costs_of(&ObservedRuns { user: None, ..busy_by_ptrace(1) }, None);
-    observed.recordings[0].usage.minor_faults = 100;
-    let all = Lags::of(&observed.recordings[0]).user(&observed.recordings[0], &even);
-    let found = costs_of(&observed, None);
-    // all of it may be faults
-    assert!((found.syscall.around - even.syscall.around).abs() < 1.0, "{found:?} for {all} ns");
+fn time_without_a_processor_is_no_time_of_the_program() {
+    let mut recording = recording(Backend::Ptrace, with_readings(&[9000, 40_000, 500, 9000, 200_000, 7000]));
+    let stop = EventCost { around: 2000.0, within: 2000.0 };
+    let costs = PointCosts { syscall: stop, ..PointCosts::default() };
+    let spans = Lags::of(&recording).corrected(&mut recording, &costs, |recording| {
+        let calls = recording.events.iter().map(|event| match &event.kind {
+            EventKind::Call(call) => [call.entered.0, event.at.0],
+            _ => unreachable!(),
+        });
+        calls.collect::<Vec<_>>()
+    });
+    assert!(spans.iter().all(|[from, to]| to - from == 100), "{spans:?}");
+    assert!(spans.windows(2).all(|pair| pair[1][0] - pair[0][1] == 1000), "{spans:?}");
+}
+
+#[test]
+fn the_cheapest_calls_say_what_a_stop_costs() {
+    let recording = recording(Backend::Ptrace, with_readings(&[9000; 6]));
+    let Stop { least, likely, most } = Lags::of(&recording).stop().unwrap();
+    assert_eq!([least, likely, most].map(f64::round), [1496.0, 1995.0, 1995.0]);
+}
+
+#[test]
+fn a_thread_that_got_a_processor_twice_in_a_call_waited_there() {
+    let mut events = with_readings(&[9000; 6]);
+    let at = events.last().unwrap().at.0 + 12_000;
+    events.push(measured(1, "getpid", [at, at + 1_009_000], [40_000, 42_100], [19, 21]));
+    let mut recording = recording(Backend::Ptrace, events);
+    let free = PointCosts::default();
+    let waited = Lags::of(&recording).corrected(&mut recording, &free, |recording| {
+        let last = recording.events.last().unwrap();
+        let EventKind::Call(call) = &last.kind else { unreachable!() };
+        last.at.0 - call.entered.0
+    });
+    // as long as the others have no processor is the way from stop to stop
+    assert_eq!(waited, 1_009_000 - 9000);
+}
+
+#[test]
+fn a_run_that_was_slowed_down_lasts_as_long_as_the_untraced_one() {
+    let long = |untraced: f64| {
+        let observed = ObservedRuns {
+            recordings: vec![recording(Backend::Ptrace, with_readings(&[9000; 50]))],
+            untraced: vec![2.0 * untraced],
+            ..ObservedRuns::default()
+        };
+        let costs = costs_of(&observed, None);
+        Lags::of(&observed.recordings[0]).total(&observed.recordings[0], &costs)
+    };
+    // half of so short a run's wall time is its launch
+    for untraced in [40_000.0, 50_000.0, 59_000.0] {
+        assert!((long(untraced) - untraced).abs() < 0.01 * untraced, "{}", long(untraced));
+    }
 }
 
 /// This many runs by ptrace, of which an untraced one takes 190 µs from its launch.

@@ -57,6 +57,15 @@ impl Recording {
     pub const HELP_FOR_LOST: &str =
         "--ring-bytes makes more room; Linux 7.0 and newer may also skip a BPF program";
 
+    /// Whether it says how long threads had a processor between their calls.
+    pub fn has_processor_times(&self) -> bool {
+        let mut calls = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::Call(call) => Some(call),
+            _ => None,
+        });
+        calls.any(|call| call.processor.is_some())
+    }
+
     /// How many writes of output there were.
     pub fn output_writes(&self) -> u64 {
         let last = self.events.iter().rev().find_map(|event| match event.kind {

@@ -200,6 +200,7 @@ fn call(bytes: &[u8], paths: usize) -> Option<Call> {
         structure: Vec::new(),
         contents: Vec::new(),
         output: record.code & CALL_OUTPUT != 0,
+        processor: None,
     })
 }
 
@@ -263,6 +264,7 @@ fn image(image: &ImageRecord) -> Image {
         stack: image.start_stack,
         auxv: auxiliary_vector(image.auxv.map(u64::to_ne_bytes).as_flattened()),
         old_tid: old_tid.filter(|old| *old != image.record.tid),
+        processor: None,
     }
 }
 

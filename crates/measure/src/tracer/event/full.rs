@@ -41,6 +41,34 @@ pub struct Call {
     /// It may write to the stdout that we gave the tracee.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub output: bool,
+    /// How long its thread had had a processor when it was entered and when it returned. Only the ptrace backend reads it, and
+    /// only where the kernel accounts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<Box<[OnProcessor; 2]>>,
+}
+
+/// How a thread has had a processor since it was created (`/proc/PID/schedstat`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; 3]", into = "[u64; 3]")]
+pub struct OnProcessor {
+    /// How long it ran.
+    pub ran: Nanos,
+    /// How long it was ready, but others ran.
+    pub delayed: Nanos,
+    /// How often it got a processor.
+    pub turns: u64,
+}
+
+impl From<[u64; 3]> for OnProcessor {
+    fn from([ran, delayed, turns]: [u64; 3]) -> OnProcessor {
+        OnProcessor { ran: Nanos(ran), delayed: Nanos(delayed), turns }
+    }
+}
+
+impl From<OnProcessor> for [u64; 3] {
+    fn from(OnProcessor { ran, delayed, turns }: OnProcessor) -> [u64; 3] {
+        [ran.0, delayed.0, turns]
+    }
 }
 
 impl Call {
@@ -132,6 +160,9 @@ pub struct Image {
     /// The thread id before the exec, if it was another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_tid: Option<u32>,
+    /// How long the thread had had a processor when it entered the exec and when the image was there, as in [`Call`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<Box<[OnProcessor; 2]>>,
 }
 
 impl Image {

@@ -6,7 +6,7 @@ mod mark;
 
 pub use content::{Content, WantedContents};
 pub(super) use full::auxiliary_vector;
-pub use full::{Call, Fault, Image, OffCpu};
+pub use full::{Call, Fault, Image, OffCpu, OnProcessor};
 pub use mark::{MarkKind, MarkPath};
 
 use crate::arch::Syscall;

@@ -3,12 +3,13 @@
 //! Page faults and context switches cause no stops. Their time is part of that of calls and user code.
 
 use super::contents::contents;
+use super::processor::ProcessorTimes;
 use super::restarts::is_restart;
 use super::task_tree::Task;
 use super::tracee::{EnteredCall, TracedThread};
 use crate::arch::{CallRole, Layout, Structure, call_roles, path_arguments, structures};
 use crate::clock;
-use crate::tracer::event::{Call, Content, Image, WantedContents, auxiliary_vector};
+use crate::tracer::event::{Call, Content, Image, OnProcessor, WantedContents, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::HashMap;
@@ -31,6 +32,7 @@ pub(super) struct FullEvents {
     /// The first exec has begun.
     begun: bool,
     wanted: WantedContents,
+    times: ProcessorTimes,
 }
 
 /// A call in progress.
@@ -38,6 +40,7 @@ pub(super) struct FullEvents {
 struct Flight {
     entered: Nanos,
     entry: EnteredCall,
+    processor: Option<OnProcessor>,
     /// The path that an exec names.
     exec: Option<String>,
 }
@@ -64,7 +67,9 @@ impl FullEvents {
             return;
         }
         let exec = is_exec.then(|| paths(tracee, entry).pop().unwrap_or_default().text());
-        self.flights.insert(task.thread, Flight { entered: clock::now(), entry: *entry, exec });
+        let processor = self.times.of(task);
+        let flight = Flight { entered: clock::now(), entry: *entry, processor, exec };
+        self.flights.insert(task.thread, flight);
     }
 
     /// A thread has returned from a call.
@@ -74,6 +79,7 @@ impl FullEvents {
             return; // a successful exec is not a call of the new image
         }
 
+        let processor = flight.processor.zip(self.times.of(task)).map(|(entry, exit)| Box::new([entry, exit]));
         let (ip, sp) = tracee.place().unwrap_or_default();
         let paths = paths(tracee, &flight.entry);
         let mut call = Call {
@@ -88,6 +94,7 @@ impl FullEvents {
             structure: Vec::new(),
             contents: contents(tracee, &flight.entry, result, self.wanted),
             output: false,
+            processor,
         };
         call.contain(&structure(tracee, &flight.entry));
 
@@ -104,7 +111,9 @@ impl FullEvents {
         let flight = self.flights.remove(&former);
         let path = flight.as_ref().and_then(|flight| flight.exec.clone()).unwrap_or_default();
         let old_tid = (former != task.thread).then_some(former.cast_unsigned());
-        let image = image(task.process, path, old_tid);
+        let entry = flight.as_ref().and_then(|flight| flight.processor);
+        let processor = entry.zip(self.times.of(task)).map(|(entry, committed)| Box::new([entry, committed]));
+        let image = Image { processor, ..image(task.process, path, old_tid) };
         self.push(at, task, EventKind::Image(Box::new(image)));
         if let Some(flight) = flight {
             self.flights.insert(task.thread, flight);
@@ -118,6 +127,7 @@ impl FullEvents {
 
     /// A thread is about to exit. It never returns from the call that it is in.
     pub(super) fn exiting(&mut self, task: Task) {
+        self.times.forget(task.thread);
         let Some(Flight { entered, entry, .. }) = self.flights.remove(&task.thread) else { return };
         let call =
             Call { call: entry.call, entered, result: None, arguments: entry.arguments, ..Call::default() };
@@ -256,5 +266,6 @@ fn image(process: i32, path: String, old_tid: Option<u32>) -> Image {
         stack: field(28),
         auxv: auxiliary_vector(&fs::read(file("auxv")).unwrap_or_default()),
         old_tid,
+        processor: None,
     }
 }

@@ -15,6 +15,7 @@
 //! | `light` | a program that runs alone, at a single stop |
 //! | `task_tree` | the threads and processes that are alive |
 //! | `phases`, `tally`, `full` | turn stops into events and counts |
+//! | `processor` | how long threads have had a processor |
 //! | `contents` | what the buffers among the arguments of a call contain |
 //! | `files_of_run` | the files that the run uses |
 //! | `restarts` | calls that are interrupted only because we trace |
@@ -46,6 +47,7 @@ mod our_stdout;
 mod phases;
 pub(crate) mod place;
 mod proc;
+mod processor;
 mod reports;
 mod rescue;
 mod restarts;

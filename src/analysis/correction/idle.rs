@@ -6,7 +6,8 @@
 
 use super::costs::{Pace, is_other};
 use super::points::{Part, Point};
-use crate::stats::{median_of, quantile};
+use crate::stats::{mean_of, median_of};
+use firstbyte_measure::arch::Syscall;
 use firstbyte_measure::tracer::event::OnProcessor;
 use firstbyte_measure::tracer::{EventKind, Recording};
 use firstbyte_measure::units::Nanos;
@@ -40,14 +41,13 @@ struct Lost {
     ran: f64,
 }
 
-/// Nearly all programs make some calls that take the kernel a moment, like `close(2)`: the shortest ones consist of their stop, but
-/// for a small rest.
-const SHORTEST: f64 = 0.01;
+/// Nearly all programs make some calls that take the kernel a moment, like `close(2)`. The kind of call that takes least consists
+/// of its stop, but for a small rest.
 const OF_STOP: f64 = 0.95;
-/// Where a program only repeats one call, even the shortest one does something.
-const LEAST: f64 = 0.75;
-/// Stops do not cost more than this part of the calls takes.
-const CHEAP: f64 = 0.1;
+/// Where a program only makes calls that take longer, more of their time is their own.
+const LEAST: f64 = 0.7;
+/// Of so few calls of one kind, the mean says nothing.
+const FEW: usize = 8;
 
 impl Idle {
     /// The nanoseconds before the point at this place that an untraced run does not have.
@@ -61,8 +61,8 @@ impl Idle {
 struct Gap {
     /// The place of the first point after the first reading.
     first: usize,
-    /// The second reading is at the end of a call.
-    is_call: bool,
+    /// The call at whose end the second reading is.
+    call: Option<Syscall>,
     /// Nanoseconds that went by while the thread had no processor, and was not ready for one either.
     off: f64,
     ran: f64,
@@ -92,7 +92,7 @@ pub(super) fn of(points: &[Point], recording: &Recording, places: &HashMap<u32, 
         if let Some(reading) = reading(point, &event.kind) {
             let since = std::mem::take(&mut way.since);
             let before = way.reading.or_else(|| way.exec_entry(&event.kind));
-            match before.and_then(|before| gap(&since, point, before, reading)) {
+            match before.and_then(|before| gap(&since, (point, &event.kind), before, reading)) {
                 Some(gap) => gaps.push(gap),
                 None => unknown.extend(since),
             }
@@ -115,11 +115,17 @@ pub(super) fn of(points: &[Point], recording: &Recording, places: &HashMap<u32, 
     Some(Idle { before: spread(points, recording, &gaps, &unknown, stop), stop })
 }
 
+/// The mean, because all stops together are to be taken off: some take much longer than most.
 fn cost_of_stop(gaps: &[Gap]) -> Option<Stop> {
-    let mut ran: Vec<f64> = gaps.iter().filter(|gap| gap.is_call).map(|gap| gap.ran).collect();
-    ran.sort_by(f64::total_cmp);
-    let likely = OF_STOP * quantile(&ran, SHORTEST)?;
-    Some(Stop { least: LEAST * likely, likely, most: OF_STOP * quantile(&ran, CHEAP)? })
+    let mut kinds: HashMap<Syscall, Vec<f64>> = HashMap::new();
+    for gap in gaps.iter().filter(|gap| !gap.came_back) {
+        let Some(call) = gap.call else { continue };
+        kinds.entry(call).or_default().push(gap.ran);
+    }
+    let enough = |min: usize| kinds.values().filter(move |ran| ran.len() >= min);
+    let least = |min: usize| enough(min).filter_map(|ran| mean_of(ran)).min_by(f64::total_cmp);
+    let cheapest = least(FEW).or_else(|| least(1))?;
+    Some(Stop { least: LEAST * cheapest, likely: OF_STOP * cheapest, most: cheapest })
 }
 
 /// What is lost in the gaps, each before its first point. Stops beside these lose as much as is usual.
@@ -131,7 +137,7 @@ fn spread(
     stop: Stop,
 ) -> Vec<Lost> {
     let usual = [false, true].map(|is_call| {
-        let own = gaps.iter().filter(|gap| gap.is_call == is_call && !gap.came_back);
+        let own = gaps.iter().filter(|gap| gap.call.is_some() == is_call && !gap.came_back);
         median_of(&own.map(|gap| gap.off).collect::<Vec<_>>()).unwrap_or(0.0)
     });
 
@@ -144,7 +150,7 @@ fn spread(
         }
     }
     for gap in gaps {
-        let usual = usual[usize::from(gap.is_call)];
+        let usual = usual[usize::from(gap.call.is_some())];
         let off = if gap.came_back { gap.off.min(usual) } else { gap.off };
         let delayed = if gap.came_back { gap.delayed } else { 0.0 };
         before[gap.first] = Lost { idle: off + gap.delayed, delayed, ran: (gap.ran - stop.likely).max(0.0) };
@@ -171,7 +177,12 @@ fn reading(point: &Point, kind: &EventKind) -> Option<OnProcessor> {
 }
 
 /// `None`: these are readings of different threads, one of which took over the id of the other.
-fn gap(since: &[usize], end: &Point, before: (Nanos, OnProcessor), reading: OnProcessor) -> Option<Gap> {
+fn gap(
+    since: &[usize],
+    (end, kind): (&Point, &EventKind),
+    before: (Nanos, OnProcessor),
+    reading: OnProcessor,
+) -> Option<Gap> {
     let (at, earlier) = before;
     let ran = reading.ran.0.checked_sub(earlier.ran.0)?;
     let delayed = reading.delayed.0.checked_sub(earlier.delayed.0)?;
@@ -179,7 +190,10 @@ fn gap(since: &[usize], end: &Point, before: (Nanos, OnProcessor), reading: OnPr
     let off = end.at.0.saturating_sub(at.0).saturating_sub(ran).saturating_sub(delayed);
     Some(Gap {
         first: *since.first()?,
-        is_call: end.part == Part::End,
+        call: match kind {
+            EventKind::Call(call) if end.part == Part::End => Some(call.call),
+            _ => None,
+        },
         off: Nanos(off).as_f64(),
         ran: Nanos(ran).as_f64(),
         delayed: Nanos(delayed).as_f64(),

@@ -366,7 +366,7 @@ pub struct TraceFinding {
     /// What the cause takes on the path, without the observer: the median of the runs.
     #[serde(default, alias = "ns")]
     pub costs_ns: u64,
-    /// What following the advice would save of that; `null`: nobody knows.
+    /// What following the advice would save of that; `null`: nobody knows, or it is less than 1 % of the total.
     #[serde(default)]
     pub saves_ns: Option<u64>,
     /// The 95 % interval of the cost. `null`: too few runs.

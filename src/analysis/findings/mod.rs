@@ -52,7 +52,7 @@ pub struct Finding {
     pub subject: String,
     /// What the cause takes on the path, without the observer: the median of the runs.
     pub cost: Nanos,
-    /// What following the advice would save of it; `None`: that is not known.
+    /// What following the advice would save of it; `None`: that is not known, or too little to promise.
     pub saves: Option<Nanos>,
     /// The 95 % interval of the cost; `None`: there are too few runs.
     pub interval: Option<[Nanos; 2]>,
@@ -249,6 +249,9 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     let run = &summary.median_run;
     let mut all = every(summary, machine);
     all.retain(|finding| noteworthy(finding.cost, run, 1));
+    for finding in &mut all {
+        finding.saves = finding.saves.filter(|saves| noteworthy(*saves, run, 1));
+    }
     remove_said_better(&mut all, &summary.loads, running(run));
     leave_the_rest(&mut all, run);
     let mut all = arrangement::arranged(all, run.total, MAX_FINDINGS);

@@ -95,6 +95,27 @@ fn imports_save_what_is_not_pythons_own_and_their_part_of_the_end() {
         (finding.rule, finding.cost, finding.saves),
         ("reported", Nanos(770_000), Some(Nanos(550_000)))
     );
+    assert!(finding.text.contains("where it is used"), "{}", finding.text);
+}
+
+/// The first finding of `python3 -c 1` was "saves about 0 ns (of 4.67 ms)".
+#[test]
+fn what_saves_less_than_a_hundredth_is_promised_by_no_finding() {
+    let of = |own: u64| {
+        let loads = vec![
+            load("Python", "site", "", [400_000, 400_000], 0),
+            load("Python", "program", "", [own, own], 0),
+        ];
+        let summary = Summary { loads, ..Summary::of(vec![run(quiet())]).unwrap() };
+        findings(&summary, &MachineFacts::default()).remove(0)
+    };
+    let (nothing, some) = (of(0), of(20_000));
+    assert_eq!((nothing.rule, nothing.cost, nothing.saves), ("reported", Nanos(400_000), None));
+    let sentence = nothing.sentence(Nanos(1_000_100));
+    assert!(sentence.starts_with("400 µs, 40 %: By Python's own report: `site` 400 µs"), "{sentence}");
+    assert!(sentence.ends_with(" Python itself loads these before the program begins."), "{sentence}");
+    assert_eq!(of(9_000).saves, None);
+    assert_eq!(some.saves, Some(Nanos(20_000)));
 }
 
 #[test]

@@ -237,11 +237,14 @@ fn kinds(difference: &Difference, least: f64, most: usize, terminal: &Terminal) 
     let title = fitted("Where the difference lies", width);
     let mut text =
         terminal.bold(&format!("{title}{:>10}{:>10}{:>11}{:>15}", "A", "B", "change", "steps")) + "\n";
+    let is_fault =
+        |(kind, a, b): &&(WorkKind, Amount, Amount)| *kind == WorkKind::Fault && a.count + b.count > 0.0;
+    let sees_faults = difference.kinds.iter().any(|all| is_fault(&all));
     for (kind, a, b) in &difference.kinds {
         if [a, b].iter().all(|amount| amount.count == 0.0 && amount.time == 0.0) {
             continue;
         }
-        let whole = Change::of_both(kind.title(), *a, *b);
+        let whole = Change::of_both(kind.title_if(sees_faults), *a, *b);
         text += &terminal.paint(style(*kind), &kind_row(&whole, width, *a, *b));
         text.push('\n');
         // samples tell which functions user code is, and not how long it runs

@@ -89,15 +89,18 @@ pub struct DiffFinding {
     pub rule: String,
     /// The cause and what to do, of the side that spends more on it.
     pub text: String,
-    /// What it costs; `null`: the first side does not have it, or `unknown`.
+    /// What it costs; `null`: the first side does not have it, or `unknown`. A rule does not say what costs little.
     pub before_ns: Option<f64>,
     /// `null`: the second side does not have it, or `unknown`.
     pub after_ns: Option<f64>,
-    /// The side whose cost is `null` has a finding of this rule about something else.
+    /// The costs are of different things, or that which is `null` is not known.
     #[serde(default)]
     pub unknown: bool,
     /// The second side's cost less the first's.
     pub ns: f64,
+    /// The 95 % interval of that; `null`: it is not known.
+    #[serde(default)]
+    pub interval_ns: Option<[f64; 2]>,
 }
 
 /// One kind of the main thread's time.

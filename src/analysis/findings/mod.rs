@@ -11,6 +11,7 @@ mod environment_rules;
 mod extent;
 mod fewer_calls;
 mod file_rules;
+mod floors;
 mod initialiser_rules;
 mod language_rules;
 mod linking_rules;
@@ -38,6 +39,8 @@ use extent::Extent;
 pub use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::units::Nanos;
+pub(super) use floors::floor;
+
 use std::collections::BTreeMap;
 
 /// The largest number of findings that are given.
@@ -340,7 +343,7 @@ fn most_reported(loads: &[Load]) -> Nanos {
 pub(super) const REST: &str = "user-code";
 
 /// The rule that says when a program works, and not why: it has what other findings leave.
-const WHEN: &str = "after-first-byte";
+pub(super) const WHEN: &str = "after-first-byte";
 
 /// Rules that say more of the same user code, or when it runs.
 const PARTS_OF_REST: &[&str] = &[
@@ -370,7 +373,7 @@ fn leave_the_rest(all: &mut Vec<Finding>, run: &Account) {
             finding.extent = std::mem::take(&mut finding.extent).part(finding.cost);
         }
     }
-    all.retain(|finding| finding.rule != WHEN || noteworthy(finding.cost, run, 10));
+    all.retain(|finding| finding.rule != WHEN || noteworthy(finding.cost, run, floor(WHEN)));
 }
 
 /// Removes findings of which others explain most. `running` is the part of the time in which no other thread had the

@@ -1,7 +1,8 @@
 //! The findings of two start-ups, each set against that of the other side: what `trace` would say of each.
 
+use super::attribution::WorkKind;
 use super::counterparts::Counterparts;
-use super::difference::{Side, are_alike, kinds};
+use super::difference::{Amount, Change, Side, are_alike, kinds};
 use super::findings::{Finding, REST, WHEN, floor};
 use super::summary::Summary;
 
@@ -12,10 +13,9 @@ pub struct FindingChange {
     pub rule: &'static str,
     /// Of the side that spends more on it.
     pub text: String,
-    /// The costs on the first and on the second side, in nanoseconds; `None`: the side does not have it, or it is not known.
+    /// The costs on the first and on the second side, in nanoseconds; `None`: the side does not have it, or it costs too little.
     pub costs: [Option<f64>; 2],
-    /// The sides' costs are not of the same: the rule finds something else on the other side, or a cost that is `None` is not
-    /// known.
+    /// What the rule finds on one side is not what it finds on the other.
     pub unknown: bool,
     /// The 95 % interval of the difference; `None`: it is not known.
     pub interval: Option<[f64; 2]>,
@@ -40,15 +40,13 @@ enum Said<'f> {
     Found(&'f Finding),
     /// Nothing: its cause takes less than this, in nanoseconds.
     LessThan(f64),
-    /// The finding is what other findings leave, and they leave nothing that would be given.
-    Unknown,
 }
 
 impl Said<'_> {
     fn cost(self) -> Option<f64> {
         match self {
             Said::Found(finding) => Some(finding.cost.as_f64()),
-            Said::LessThan(_) | Said::Unknown => None,
+            Said::LessThan(_) => None,
         }
     }
 
@@ -60,7 +58,6 @@ impl Said<'_> {
                 Some((finding.cost.as_f64(), interval.map(|bound| bound.as_f64())))
             }
             Said::LessThan(most) => Some((0.0, [0.0, most])),
-            Said::Unknown => None,
         }
     }
 }
@@ -69,9 +66,13 @@ impl Said<'_> {
 /// for each rule.
 pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     // what a rule finds in one of two start-ups that do the same, or finds more expensive there, is chance
-    if are_alike(&kinds(sides[0].summary, sides[1].summary)) {
+    let kinds = kinds(sides[0].summary, sides[1].summary);
+    if are_alike(&kinds) {
         return Vec::new();
     }
+    let is_user = |(kind, ..): &&(WorkKind, Amount, Amount)| *kind == WorkKind::User;
+    let user = kinds.iter().find(is_user).map(|(_, a, b)| Change::of_both("", *a, *b));
+    let same_user_code = user.is_some_and(|user| user.is_uncertain());
     let names = Counterparts::of(sides[0].summary, sides[1].summary);
     let given = |side: usize, rule: &str| sides[side].findings.iter().find(|finding| finding.rule == rule);
     let subject = |side: usize, said: Said| match said {
@@ -81,7 +82,8 @@ pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     let of_second = sides[1].findings.iter().filter(|finding| given(0, finding.rule).is_none());
     let change = |finding: &Finding| {
         let rule = finding.rule;
-        if !sides.iter().all(|side| applies(rule, side.summary)) {
+        // samples tell which functions user code is, and not how long it runs
+        if !sides.iter().all(|side| applies(rule, side.summary)) || rule == REST && same_user_code {
             return None;
         }
         let said = [0, 1].map(|side| said(rule, given(side, rule), sides[side]));
@@ -94,21 +96,22 @@ pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     all
 }
 
-/// Whether a start-up has what the rule is about. One that prints nothing does nothing after its first byte.
+/// Whether a start-up has what the rule is about. One that prints nothing does nothing after its first byte. Its hottest
+/// function is compared with the same one of the other side, as all functions are.
 fn applies(rule: &str, summary: &Summary) -> bool {
-    rule != WHEN || summary.first_byte.is_some()
+    match rule {
+        WHEN => summary.first_byte.is_some(),
+        REST => summary.user_code.is_some(),
+        _ => rule != "hottest-function",
+    }
 }
 
+/// What other findings leave of user code depends on them, so all of it is compared.
 fn said<'f>(rule: &str, given: Option<&'f Finding>, side: &'f Side) -> Said<'f> {
     let every = || side.every_finding.iter().find(|finding| finding.rule == rule);
-    match given {
-        Some(finding) => Said::Found(finding),
-        None if rule == REST => Said::Unknown,
-        None => every().map_or_else(
-            || Said::LessThan(side.summary.explained_total().as_f64() * floor(rule) as f64 / 100.0),
-            Said::Found,
-        ),
-    }
+    let found = given.filter(|_| rule != REST).or_else(every);
+    let hidden = || side.summary.explained_total().as_f64() * floor(rule) as f64 / 100.0;
+    found.map_or_else(|| Said::LessThan(hidden()), Said::Found)
 }
 
 /// `is_same`: the sides' findings are about the same.
@@ -118,11 +121,10 @@ fn changed(rule: &'static str, said: [Said; 2], is_same: bool) -> FindingChange 
         _ => None,
     });
     let text = found.max_by_key(|finding| finding.cost).map_or(String::new(), |finding| finding.text.clone());
-    let unknown = !is_same || said.iter().any(|said| matches!(said, Said::Unknown));
     let is_alone = said.iter().any(|said| matches!(said, Said::LessThan(_)));
     let [a, b] = said.map(|said| said.estimate(is_alone));
     let interval = a.zip(b).map(|(a, b)| interval_between(a, b));
-    FindingChange { rule, text, costs: said.map(Said::cost), unknown, interval }
+    FindingChange { rule, text, costs: said.map(Said::cost), unknown: !is_same, interval }
 }
 
 /// The interval of the second less the first, from the interval of each: "Construction of confidence limits about effect
@@ -206,12 +208,16 @@ mod tests {
         let total = silent.explained_total().0;
         let after = finding(WHEN, total, None);
         assert_eq!(of([&[], &[after]]), []);
-        let hottest = |name: &str, cost| finding("hottest-function", cost, None).about(name);
-        let both = of([&[hottest("f", 5)], &[hottest("g", 7)]]);
-        assert_eq!(both, [("hottest-function", [Some(5.0), Some(7.0)], true)]);
-        // a rule is silent below a tenth
-        assert_eq!(of([&[], &[hottest("f", total / 20)]]), []);
-        assert_eq!(of([&[hottest("f", total / 5)], &[]]).len(), 1);
+        let file = |name: &str, cost| finding("slow-file", cost, None).about(name);
+        let both = of([&[file("/f", 5)], &[file("/g", 7)]]);
+        assert_eq!(both, [("slow-file", [Some(5.0), Some(7.0)], true)]);
+        // a rule is silent below a twentieth
+        assert_eq!(of([&[], &[file("/f", total / 25)]]), []);
+        assert_eq!(of([&[file("/f", total / 5)], &[]]).len(), 1);
+        let hottest = finding("hottest-function", total, None);
+        assert_eq!(of([&[hottest], &[]]), []);
+        let computes = finding(REST, total, None);
+        assert_eq!(of([&[], &[computes]]), [], "one side was not sampled");
     }
 
     #[test]
@@ -227,7 +233,5 @@ mod tests {
             changed("waits", [Said::Found(&less), Said::Found(&more)], false).unknown,
             "of something else"
         );
-        let alone = between(Said::Found(&more), Said::Unknown);
-        assert_eq!((alone.costs, alone.unknown, alone.interval), ([Some(9.0), None], true, None));
     }
 }

@@ -89,11 +89,11 @@ pub struct DiffFinding {
     pub rule: String,
     /// The cause and what to do, of the side that spends more on it.
     pub text: String,
-    /// What it costs; `null`: the first side does not have it, or `unknown`. A rule does not say what costs little.
+    /// What it costs; `null`: the first side does not have it, or it costs too little for a finding.
     pub before_ns: Option<f64>,
-    /// `null`: the second side does not have it, or `unknown`.
+    /// `null`: the second side does not have it, or it costs too little for a finding.
     pub after_ns: Option<f64>,
-    /// The costs are of different things, or that which is `null` is not known.
+    /// The rule finds something else on each side; in older documents, a cost that is `null` may not be known.
     #[serde(default)]
     pub unknown: bool,
     /// The second side's cost less the first's.

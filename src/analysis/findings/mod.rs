@@ -250,7 +250,7 @@ const EXPLAIN_USER_CODE: [&[&str]; 4] =
 /// The findings, those that save the most first. Each is followed by those within it.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     let run = &summary.median_run;
-    let mut all = every(summary, machine);
+    let mut all = of_all_rules(summary, machine, false);
     all.retain(|finding| noteworthy(finding.cost, run, 1));
     for finding in &mut all {
         finding.saves = finding.saves.filter(|saves| noteworthy(*saves, run, 1));
@@ -268,8 +268,13 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     all
 }
 
-/// What every rule finds: also what costs too little to be given, and what others say better.
+/// What every rule finds: also what costs too little to be given, what others say better, and what the run that is shown lacks.
 pub fn every(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
+    of_all_rules(summary, machine, true)
+}
+
+/// `anywhere`: also what the run that is shown lacks.
+fn of_all_rules(summary: &Summary, machine: &MachineFacts, anywhere: bool) -> Vec<Finding> {
     let loads = of_run_shown(summary);
     let evidence = Evidence {
         account: &summary.median_run,
@@ -285,7 +290,11 @@ pub fn every(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
         shown: of_others(&summary.median_run),
         others: summary.others.iter().map(|(account, _)| of_others(account)).collect(),
     };
-    RULES.iter().filter_map(|rule| found(*rule, &evidence, summary, &taken)).collect()
+    // what a runtime reports is from another run, which may take longer
+    let running = Nanos(evidence.account.total.0.saturating_sub(taken.shown.total().0));
+    let found = |rule: &Rule| typical::typical(*rule, &evidence, summary, &taken, anywhere);
+    let within = |found: Finding| found.changed(|time| time.min(running)).placed(evidence.account);
+    RULES.iter().filter_map(found).map(within).collect()
 }
 
 /// What other programs took of the run that is shown, and of the other runs.
@@ -398,15 +407,6 @@ fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load], running: f64) {
     for finding in all.iter_mut().filter(|finding| finding.rule == REST && analysis > 0) {
         finding.leave(Nanos(analysis));
     }
-}
-
-/// The finding of a rule, with its cost over all runs.
-fn found(rule: Rule, evidence: &Evidence, summary: &Summary, taken: &Taken) -> Option<Finding> {
-    let shown = rule(evidence)?.undisturbed(&taken.shown);
-    // what a runtime reports is from another run, which may take longer
-    let running = Nanos(summary.median_run.total.0.saturating_sub(taken.shown.total().0));
-    let typical = typical::typical(shown, rule, evidence, summary, taken)?;
-    Some(typical.changed(|time| time.min(running)).placed(evidence.account))
 }
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.

@@ -13,17 +13,20 @@ const MIN_RUNS: usize = 4;
 const CONFIDENCE: f64 = 0.95;
 
 /// What the rule finds in the run in which that costs the median, and the interval of that median. As all of it is of one run,
-/// its parts sum to its cost. It stays as it is if the samples of all runs give its cost, or if more than a quarter of the runs
-/// lack it. `None`: the rule finds nothing in most runs, so that the median is nothing.
+/// its parts sum to its cost. It is that of the run that is shown if the samples of all runs give its cost, or if more than a
+/// quarter of the runs lack it. `None`: that run has none, or the rule finds nothing in most runs, so that the median is nothing.
+/// `anywhere`: the run that is shown can lack it.
 pub(super) fn typical(
-    shown: Finding,
     rule: Rule,
     evidence: &Evidence,
     summary: &Summary,
     taken: &Taken,
+    anywhere: bool,
 ) -> Option<Finding> {
-    if shown.interval.is_some() || summary.runs < MIN_RUNS {
-        return Some(shown);
+    let shown = rule(evidence).map(|finding| finding.undisturbed(&taken.shown));
+    let is_enough = |shown: &Finding| shown.interval.is_some() || summary.runs < MIN_RUNS;
+    if shown.as_ref().map_or(!anywhere, is_enough) {
+        return shown;
     }
     let of_run = |((account, loads), taken): (&(_, Vec<_>), &Extent)| {
         let similar = rule(&Evidence { account, loads, ..*evidence })?.undisturbed(taken);
@@ -31,18 +34,19 @@ pub(super) fn typical(
         Some(Finding { extent: Extent::default(), ..similar })
     };
     let mut all: Vec<Finding> = summary.others.iter().zip(&taken.others).filter_map(of_run).collect();
-    if 2 * (all.len() + 1) <= summary.runs {
-        return (!is_seen_in_each_run(rule, evidence)).then_some(shown);
+    all.extend(shown.clone());
+    if 2 * all.len() <= summary.runs {
+        return shown.filter(|_| !is_seen_in_each_run(rule, evidence));
     }
-    all.retain(|finding| finding.subject == shown.subject);
-    if all.len() + 1 < MIN_RUNS || 4 * (all.len() + 1) <= 3 * summary.others.len() {
-        return Some(shown);
-    }
-
-    let extent = shown.extent.clone();
-    all.push(shown);
+    let extent = shown.as_ref().map_or_else(Extent::default, |shown| shown.extent.clone());
     // of the same cost, the run that is shown
     all.sort_by_key(|finding| (finding.cost, finding.extent != extent));
+    let subject = shown.as_ref().unwrap_or(&all[(all.len() - 1) / 2]).subject.clone();
+    all.retain(|finding| finding.subject == subject);
+    if all.len() < MIN_RUNS || 4 * all.len() <= 3 * summary.others.len() {
+        return shown;
+    }
+
     let costs: Vec<f64> = all.iter().map(|finding| finding.cost.as_f64()).collect();
     let interval = median_interval(&costs, CONFIDENCE).map(|it| [it.low, it.high].map(Nanos::rounded));
     let typical = all.swap_remove((all.len() - 1) / 2);

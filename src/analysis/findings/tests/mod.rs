@@ -209,6 +209,15 @@ fn a_finding_is_of_the_run_in_which_it_costs_the_median() {
     let found = findings(&summary, &MachineFacts::default()).remove(0);
     assert_eq!((found.cost, found.interval), (Nanos(320_000), Some([Nanos(100_000), Nanos(340_000)])));
     assert!(found.text.contains("most often of `two`, 3 times"), "all of it is of that run: {}", found.text);
+    // a run that lacks it is shown
+    let mut lacking = runs.clone();
+    lacking[2] = run(2_000_000 - 60_000, 0, "/a/none");
+    lacking[2].steps.truncate(2);
+    lacking[2].total = summary.median_run.total;
+    let summary = Summary::of(lacking.to_vec()).unwrap();
+    let all = every(&summary, &MachineFacts::default());
+    assert_eq!(all.iter().map(|it| (it.rule, it.cost.0)).collect::<Vec<_>>(), [("failed-searches", 320_000)]);
+    assert!(findings(&summary, &MachineFacts::default()).is_empty());
     // of two in the middle, the smaller
     let summary = Summary::of([&runs[..2], &runs[3..]].concat()).unwrap();
     assert_eq!(findings(&summary, &MachineFacts::default())[0].cost, Nanos(320_000));

@@ -56,7 +56,8 @@ pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
     );
     let before = Extent::of_user_code(account, |_| true).without(&traps.1);
     let extent = Extent::of(steps.iter().copied()).and(&before.part(user)).and(&unmapping);
-    Some(Finding::new("dynamic-linking", cost, text).saving(saves).on(extent))
+    let error = machine.loader_error;
+    Some(Finding { error, ..Finding::new("dynamic-linking", cost, text) }.saving(saves).on(extent))
 }
 
 /// The part of the exits in which the kernel unmaps libraries: that which their pages have in all page faults.

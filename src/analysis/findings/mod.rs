@@ -63,6 +63,8 @@ pub struct Finding {
     pub text: String,
     /// The place of the finding of which this one is a part.
     pub within: Option<usize>,
+    /// How far off the part of the cost is that samples of all runs give.
+    error: Nanos,
     /// Which part of the path it is about.
     extent: Extent,
 }
@@ -190,6 +192,8 @@ pub struct MachineFacts {
     pub cpuid: Option<Cpuid>,
     /// User code of the dynamic loader on the path; `None`: it was not sampled.
     pub loader: Option<Nanos>,
+    /// How far that may be off.
+    pub loader_error: Nanos,
 }
 
 /// A CPUID instruction that takes less does not trap: a processor that executes it itself takes at most about 100 ns.

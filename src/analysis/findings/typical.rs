@@ -48,8 +48,12 @@ pub(super) fn typical(
     }
 
     let costs: Vec<f64> = all.iter().map(|finding| finding.cost.as_f64()).collect();
-    let interval = median_interval(&costs, CONFIDENCE).map(|it| [it.low, it.high].map(Nanos::rounded));
+    let interval = median_interval(&costs, CONFIDENCE);
     let typical = all.swap_remove((all.len() - 1) / 2);
+    let (cost, error) = (typical.cost.as_f64(), typical.error.as_f64());
+    let away = |distance: f64| distance.hypot(error);
+    let interval = interval.map(|it| [cost - away(cost - it.low), cost + away(it.high - cost)]);
+    let interval = interval.map(|bounds| bounds.map(|bound| Nanos::rounded(bound.max(0.0))));
     // a figure that is the same for all runs has none
     let interval = interval.filter(|[low, high]| low < high);
     Some(Finding { interval, extent: extent.part(typical.cost), ..typical })

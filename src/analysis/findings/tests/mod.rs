@@ -107,7 +107,7 @@ fn run(steps: Vec<(u64, What)>) -> Account {
 const VIRTUAL: MachineFacts = machine(1_100, 41);
 
 const fn machine(each: u64, executed: u64) -> MachineFacts {
-    MachineFacts { cpuid: Some(Cpuid { each: Nanos(each), executed }), loader: None }
+    MachineFacts { cpuid: Some(Cpuid { each: Nanos(each), executed }), loader: None, loader_error: Nanos(0) }
 }
 
 fn rules(account: Account, machine: &MachineFacts) -> Vec<&'static str> {

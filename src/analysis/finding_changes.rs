@@ -70,9 +70,6 @@ pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     if are_alike(&kinds) {
         return Vec::new();
     }
-    let is_user = |(kind, ..): &&(WorkKind, Amount, Amount)| *kind == WorkKind::User;
-    let user = kinds.iter().find(is_user).map(|(_, a, b)| Change::of_both("", *a, *b));
-    let same_user_code = user.is_some_and(|user| user.is_uncertain());
     let names = Counterparts::of(sides[0].summary, sides[1].summary);
     let given = |side: usize, rule: &str| sides[side].findings.iter().find(|finding| finding.rule == rule);
     let subject = |side: usize, said: Said| match said {
@@ -82,18 +79,32 @@ pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     let of_second = sides[1].findings.iter().filter(|finding| given(0, finding.rule).is_none());
     let change = |finding: &Finding| {
         let rule = finding.rule;
-        // samples tell which functions user code is, and not how long it runs
-        if !sides.iter().all(|side| applies(rule, side.summary)) || rule == REST && same_user_code {
+        if !sides.iter().all(|side| applies(rule, side.summary)) {
             return None;
         }
         let said = [0, 1].map(|side| said(rule, given(side, rule), sides[side]));
         let subjects = [0, 1].map(|side| subject(side, said[side]));
         let is_same = subjects[0].is_none() || subjects[1].is_none() || subjects[0] == subjects[1];
-        Some(changed(rule, said, is_same)).filter(|change| !change.is_uncertain())
+        let change = changed(rule, said, is_same);
+        let change = if rule == REST { limited_by_runs(change, &kinds)? } else { change };
+        Some(change).filter(|change| !change.is_uncertain())
     };
     let mut all: Vec<FindingChange> = sides[0].findings.iter().chain(of_second).filter_map(change).collect();
     all.sort_by(|a, b| b.difference().abs().total_cmp(&a.difference().abs()));
     all
+}
+
+/// Samples tell which functions user code is, and not how long it runs: what the runs tell of that limits its finding. `None`:
+/// they do not tell a difference.
+fn limited_by_runs(change: FindingChange, kinds: &[(WorkKind, Amount, Amount)]) -> Option<FindingChange> {
+    let (_, a, b) = kinds.iter().find(|(kind, ..)| *kind == WorkKind::User)?;
+    if Change::of_both("", *a, *b).is_uncertain() {
+        return None;
+    }
+    let (difference, error) = (change.difference(), a.error + b.error);
+    let interval = [difference - error, difference + error];
+    let of_both = change.costs.iter().all(Option::is_some) && error > 0.0;
+    Some(if of_both { FindingChange { interval: Some(interval), ..change } } else { change })
 }
 
 /// Whether a start-up has what the rule is about. One that prints nothing does nothing after its first byte. Its hottest
@@ -218,6 +229,21 @@ mod tests {
         assert_eq!(of([&[hottest], &[]]), []);
         let computes = finding(REST, total, None);
         assert_eq!(of([&[], &[computes]]), [], "one side was not sampled");
+    }
+
+    #[test]
+    fn user_code_differs_by_what_the_runs_tell() {
+        let amount = |time, error| Amount { time, count: 1.0, error };
+        let limited = |b: f64, error| {
+            let [less, more] = [finding(REST, 821, None), finding(REST, 852, None)];
+            let change = changed(REST, [Said::Found(&less), Said::Found(&more)], true);
+            let kinds = [(WorkKind::User, amount(1_000.0, error), amount(b, error))];
+            limited_by_runs(change, &kinds).map(|change| (change.interval, change.is_uncertain()))
+        };
+        assert_eq!(limited(1_010.0, 20.0), None, "no difference for certain");
+        assert_eq!(limited(1_050.0, 20.0), Some((Some([-9.0, 71.0]), true)));
+        assert_eq!(limited(1_050.0, 10.0), Some((Some([11.0, 51.0]), false)));
+        assert_eq!(limited(1_050.0, 0.0), Some((None, false)), "one run each");
     }
 
     #[test]

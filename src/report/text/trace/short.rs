@@ -110,10 +110,10 @@ fn extra(terminal: &Terminal) -> usize {
 
 fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
     let total = display_nanos(summary.total.middle);
-    let mean = if summary.runs > 1 { " (mean)" } else { "" };
+    let mean = if summary.runs > 1 { "Mean " } else { "" };
     let line = match &summary.within {
-        Some(name) => format!("{total}{mean} in `{}`.", visible(name)),
-        None => format!("{total}{mean} from execve to exit; {}.", first_byte(summary)),
+        Some(name) => format!("{mean}{total} in `{}`.", visible(name)),
+        None => format!("{mean}{total} from execve to exit; {}.", first_byte(summary)),
     };
     let observing = cost_of_observing(summary, terminal);
     format!("{}{}\n{observing}", name_line(command, terminal), terminal.wrap(&line, 0))
@@ -284,7 +284,11 @@ mod tests {
         let rows = |summary: &Summary| {
             let terminal = Terminal::default();
             let texts = [first_part, super::super::full_first_part].map(|part| part(summary, "x", &terminal));
-            assert!(texts[0].contains(" (mean) from execve to exit; "), "{}", texts[0]);
+            assert!(
+                texts[0].contains("\nMean ") && texts[0].contains(" from execve to exit; "),
+                "{}",
+                texts[0]
+            );
             texts.map(|text| text.matches("\nuser code with page faults ").count())
         };
         assert_eq!(rows(&summary), [0, 0]);

@@ -45,6 +45,11 @@ impl WorkKind {
         }
     }
 
+    /// The name for people, where page faults may not have been seen: user code then has their time.
+    pub fn title_if(self, sees_faults: bool) -> &'static str {
+        if self == WorkKind::User && !sees_faults { "user code with page faults" } else { self.title() }
+    }
+
     /// The name for people.
     pub fn title(self) -> &'static str {
         match self {

@@ -86,7 +86,8 @@ fn changes_between(compared: &Compared) -> DiffChanges {
     }
 }
 
-fn finding(change: &FindingChange) -> DiffFinding {
+/// A finding as the document has it.
+pub fn finding(change: &FindingChange) -> DiffFinding {
     DiffFinding {
         rule: change.rule.to_owned(),
         text: change.text.clone(),
@@ -94,6 +95,7 @@ fn finding(change: &FindingChange) -> DiffFinding {
         after_ns: change.costs[1],
         unknown: change.unknown,
         ns: change.difference(),
+        interval_ns: change.interval,
     }
 }
 

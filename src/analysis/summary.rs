@@ -198,6 +198,11 @@ impl Summary {
         steps.iter().zip(times).map(common).collect()
     }
 
+    /// Whether page faults were seen. No program starts without one, but a part of it can run without.
+    pub fn sees_faults(&self) -> bool {
+        !self.stopped && (self.within.is_some() || self.counts.page_faults > 0)
+    }
+
     /// The total of which findings are parts: that of the run that is shown, without the time in which other programs had the
     /// processor.
     pub fn explained_total(&self) -> Nanos {

@@ -253,6 +253,7 @@ impl TraceAnalysis {
         findings::MachineFacts {
             cpuid: self.cpuid.ok().flatten(),
             loader: self.summary.user_code.as_ref().and_then(UserCode::loader),
+            loader_error: self.summary.user_code.as_ref().map(UserCode::loader_error).unwrap_or_default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::binaries::FileBinaries;
 use super::model::Account;
-use super::profile::{By, Divided, Own, Profile};
+use super::profile::{By, Divided, Estimate, Own, Profile};
 use super::started::started;
 use super::user_times::user_times;
 use crate::analysis::runs::Sampled;
@@ -49,9 +49,18 @@ impl UserCode {
 
     /// The time of the dynamic loader's own code; `None`: the samples do not divide most of the user code.
     pub(super) fn loader(&self) -> Option<Nanos> {
-        let modules = self.divided.modules.iter().filter(|module| is_loader(&module.module));
-        let time = Nanos::rounded(modules.map(|module| module.self_time.time).sum());
+        let time = Nanos::rounded(self.of_loader().map(|time| time.time).sum());
         (self.divided.unsampled < 0.5 * self.divided.total).then_some(time)
+    }
+
+    /// How far that may be off.
+    pub(super) fn loader_error(&self) -> Nanos {
+        Nanos::rounded(self.of_loader().map(|time| time.error()).fold(0.0, f64::hypot))
+    }
+
+    fn of_loader(&self) -> impl Iterator<Item = &Estimate> {
+        let modules = self.divided.modules.iter().filter(|module| is_loader(&module.module));
+        modules.map(|module| &module.self_time)
     }
 }
 

@@ -89,15 +89,18 @@ pub struct DiffFinding {
     pub rule: String,
     /// The cause and what to do, of the side that spends more on it.
     pub text: String,
-    /// What it costs; `null`: the first side does not have it, or `unknown`.
+    /// What it costs; `null`: the first side does not have it, or it costs too little for a finding.
     pub before_ns: Option<f64>,
-    /// `null`: the second side does not have it, or `unknown`.
+    /// `null`: the second side does not have it, or it costs too little for a finding.
     pub after_ns: Option<f64>,
-    /// The side whose cost is `null` has a finding of this rule about something else.
+    /// The rule finds something else on each side; in older documents, a cost that is `null` may not be known.
     #[serde(default)]
     pub unknown: bool,
     /// The second side's cost less the first's.
     pub ns: f64,
+    /// The 95 % interval of that; `null`: it is not known.
+    #[serde(default)]
+    pub interval_ns: Option<[f64; 2]>,
 }
 
 /// One kind of the main thread's time.

@@ -363,13 +363,13 @@ pub struct TraceExec {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceFinding {
-    /// What the cause takes on the path of the run that is shown, without the observer.
+    /// What the cause takes on the path, without the observer: the median of the runs.
     #[serde(default, alias = "ns")]
     pub costs_ns: u64,
-    /// What following the advice would save of that; `null`: nobody knows.
+    /// What following the advice would save of that; `null`: nobody knows, or it is less than 1 % of the total.
     #[serde(default)]
     pub saves_ns: Option<u64>,
-    /// Half of the runs' costs are between these; for samples, a 95 % interval. `null`: too few runs.
+    /// The 95 % interval of the cost. `null`: too few runs.
     #[serde(default)]
     pub interval_ns: Option<[u64; 2]>,
     /// The place, in the list, of the finding of which this one is a part; `null`: of none. Those of none never sum to more

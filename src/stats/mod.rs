@@ -10,7 +10,7 @@ pub mod bootstrap;
 pub mod comparing;
 mod draws;
 pub mod log_histogram;
-mod order;
+pub mod order;
 pub mod outlier;
 pub mod quantile;
 pub mod significance;

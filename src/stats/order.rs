@@ -8,7 +8,7 @@ use super::bootstrap::Interval;
 
 /// The narrowest pair of order statistics, equally far from both ends, that holds the median with at least this
 /// confidence. If no pair does, the whole range. `None` without values.
-pub(super) fn median_interval(ascending: &[f64], confidence: f64) -> Option<Interval> {
+pub fn median_interval(ascending: &[f64], confidence: f64) -> Option<Interval> {
     let rank = rank(ascending.len(), confidence).max(1);
     let high = ascending.len().checked_sub(rank)?;
     Some(Interval { low: *ascending.get(rank - 1)?, high: *ascending.get(high)? })

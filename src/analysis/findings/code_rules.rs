@@ -1,9 +1,10 @@
 //! Findings about user code, by its samples.
 
 use super::extent::Extent;
+use super::floors::floor;
 use super::language_rules::own_functions;
 use super::work_rules::for_caller;
-use super::{Evidence, Finding, loading_rules, noteworthy};
+use super::{Evidence, Finding, REST, loading_rules, noteworthy};
 use crate::analysis::Account;
 use crate::analysis::loads::{EXECUTABLE, Load};
 use crate::analysis::profile::{COLLECTORS, ENTRIES, Function, GENERATED, Kind, Node};
@@ -19,7 +20,9 @@ pub(super) fn hottest_function(run: &Evidence) -> Option<Finding> {
     let name = function.frame.function.as_deref()?;
     // what collects garbage has a finding of its own
     let says_nothing = executes_cpuid(run, name) || interprets(name) || collects(name);
-    if !noteworthy(Nanos::rounded(function.self_time.time), run.account, 10) || says_nothing {
+    if !noteworthy(Nanos::rounded(function.self_time.time), run.account, floor("hottest-function"))
+        || says_nothing
+    {
         return None;
     }
     let of = if functions.first().is_some_and(|first| first.frame.function.is_none()) {
@@ -95,13 +98,10 @@ fn is_entry(function: &str) -> bool {
 /// Smaller parts are not named.
 const NAMED: f64 = 0.05;
 
-/// User code of less than this part of the total has no finding, in per cent.
-const MUCH: u64 = 20;
-
 /// All user code of a run, if it has so much that a finding would be about it.
 pub(super) fn much_user_code(account: &Account) -> Option<Nanos> {
     let user = Extent::of_user_code(account, |_| true).total();
-    noteworthy(user, account, MUCH).then_some(user)
+    noteworthy(user, account, floor(REST)).then_some(user)
 }
 
 /// What the program with the most user code works on: the functions among which the tree of its calls divides its time. The
@@ -111,7 +111,7 @@ pub(super) fn user_code(run: &Evidence) -> Option<Finding> {
     let roots = nodes.iter().enumerate().filter(|(_, node)| node.caller.is_none());
     let (root, program) = roots.max_by(|(_, a), (_, b)| a.time.total_cmp(&b.time))?;
     let cost = Nanos::rounded(program.time);
-    if !noteworthy(cost, run.account, MUCH) {
+    if !noteworthy(cost, run.account, floor(REST)) {
         return None;
     }
 
@@ -314,7 +314,7 @@ fn below(nodes: &[Node], function: &str, callers: &[&str]) -> f64 {
 /// Code that the programs generate while they run. Files contain the interpreters of most languages, but not that of Java.
 pub(super) fn generated_code(run: &Evidence) -> Option<Finding> {
     let module = run.user_code?.divided.modules.iter().find(|module| &*module.module == GENERATED)?;
-    if !noteworthy(Nanos::rounded(module.self_time.time), run.account, 10) {
+    if !noteworthy(Nanos::rounded(module.self_time.time), run.account, floor("generated-code")) {
         return None;
     }
     let is_java = |load: &&Load| load.runtime == EXECUTABLE && load.unit.starts_with("java");

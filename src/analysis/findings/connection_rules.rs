@@ -1,6 +1,7 @@
 //! A finding about addresses to which the program does not get a connection.
 
 use super::extent::{Extent, Processes};
+use super::floors::floor;
 use super::peers::internet;
 use super::process_rules::times;
 use super::{Finding, noteworthy};
@@ -68,7 +69,7 @@ pub(super) fn failed_connections(account: &Account) -> Option<Finding> {
     let cost = extent.total();
     // that a call times out is a wait
     let is_wait = attempts.failed == 1 && attempts.error == "ETIMEDOUT";
-    (!is_wait && noteworthy(cost, account, 5))
+    (!is_wait && noteworthy(cost, account, floor("failed-connections")))
         .then(|| Finding::new("failed-connections", cost, text).about(&address).saving_all().on(extent))
 }
 

@@ -1,6 +1,7 @@
 //! Findings about files and programs that a start-up brings in.
 
 use super::extent::{Extent, Processes};
+use super::floors::floor;
 use super::work_rules::for_caller;
 use super::wrapped::chain;
 use super::{Evidence, Finding, noteworthy};
@@ -31,7 +32,7 @@ pub(super) fn slow_file(run: &Evidence) -> Option<Finding> {
         .filter(|load| !is_of_modules(load.path()) && !load.has_suffix("so"))
         .filter(|load| !variables_with(load.path(), run).is_empty() || !is_last_script(run, load))
         .max_by_key(|load| load.total)?;
-    if !noteworthy(load.total, run.account, 5) {
+    if !noteworthy(load.total, run.account, floor("slow-file")) {
         return None;
     }
 
@@ -148,7 +149,7 @@ pub(super) fn programs(run: &Evidence) -> Option<Finding> {
     let executed: Nanos = programs.values().map(|program| program.total).sum();
     let (cost, count) =
         (executed + forks.time, programs.values().map(|program| program.count).sum::<usize>());
-    if !noteworthy(cost, run.account, 5) {
+    if !noteworthy(cost, run.account, floor("programs")) {
         return None;
     }
 

@@ -1,6 +1,7 @@
 //! A finding about what runs before `main`: constructors, static objects, the init functions of packages.
 
 use super::extent::Extent;
+use super::floors::floor;
 use super::{Evidence, Finding, noteworthy, role};
 use crate::analysis::profile::Node;
 use crate::analysis::user_code::is_loader;
@@ -36,7 +37,7 @@ pub(super) fn initialisers(run: &Evidence) -> Option<Finding> {
     let user = Nanos::rounded(files.values().map(|(time, ..)| time).sum());
     let extent = before_main(run.account, user);
     let cost = extent.total().max(user);
-    if files.is_empty() || !noteworthy(cost, run.account, 5) {
+    if files.is_empty() || !noteworthy(cost, run.account, floor("initialisers")) {
         return None;
     }
 

@@ -1,6 +1,7 @@
 //! Findings about the work of the dynamic loader.
 
 use super::extent::Extent;
+use super::floors::floor;
 use super::{Evidence, Finding, cost, loading_rules, noteworthy, role};
 use crate::analysis::libraries::LinkedFile;
 use crate::analysis::loads::{LIBRARY, Load};
@@ -26,7 +27,7 @@ pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
     let user = machine.loader.map_or(Nanos(0), |user| Nanos(user.0.saturating_sub(traps.0.0)));
     let unmapping = unmapping(run);
     let cost = cost(steps.iter().copied()) + user + unmapping.total();
-    if !noteworthy(cost, account, 10) {
+    if !noteworthy(cost, account, floor("dynamic-linking")) {
         return None;
     }
 
@@ -55,7 +56,8 @@ pub(super) fn dynamic_linking(run: &Evidence) -> Option<Finding> {
     );
     let before = Extent::of_user_code(account, |_| true).without(&traps.1);
     let extent = Extent::of(steps.iter().copied()).and(&before.part(user)).and(&unmapping);
-    Some(Finding::new("dynamic-linking", cost, text).saving(saves).on(extent))
+    let error = machine.loader_error;
+    Some(Finding { error, ..Finding::new("dynamic-linking", cost, text) }.saving(saves).on(extent))
 }
 
 /// The part of the exits in which the kernel unmaps libraries: that which their pages have in all page faults.
@@ -201,7 +203,7 @@ pub(super) fn unused_libraries(run: &Evidence) -> Option<Finding> {
         run.loads.iter().filter(|load| load.runtime == LIBRARY && idle(load.path())).collect();
     unused.sort_by_key(|load| Reverse(load.self_time));
     let cost: Nanos = unused.iter().map(|load| load.self_time).sum();
-    if !noteworthy(cost, run.account, 2) {
+    if !noteworthy(cost, run.account, floor("unused-libraries")) {
         return None;
     }
 

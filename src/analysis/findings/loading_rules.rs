@@ -1,6 +1,7 @@
 //! Findings about the files of a program and about its first instructions.
 
 use super::extent::Extent;
+use super::floors::floor;
 use super::{Cpuid, Finding, MachineFacts, TRAP, cost, noteworthy};
 use crate::analysis::{Account, Region, Step, What};
 use firstbyte_measure::units::Nanos;
@@ -62,13 +63,13 @@ pub(super) fn new_memory(account: &Account) -> Option<Finding> {
     let huge = in_huge_blocks(&faults);
     let finding = |text| Finding::new("new-memory", cost, text).on(Extent::of(faults.iter().copied()));
     if huge.0 * 2 < cost.0 {
-        return noteworthy(cost, account, 10).then(|| finding(text));
+        return noteworthy(cost, account, floor("new-memory")).then(|| finding(text));
     }
     let text = format!(
         "{text} Most of it is touched in blocks of 2 MiB: `madvise(…, MADV_HUGEPAGE)` makes one fault of each."
     );
     let saves = Nanos::rounded(huge.as_f64() * HUGE_SAVES);
-    noteworthy(cost, account, 10).then(|| finding(text).saving(saves))
+    noteworthy(cost, account, floor("new-memory")).then(|| finding(text).saving(saves))
 }
 
 /// The bytes of a huge page of x86-64, and of arm64 with pages of 4 KiB.

@@ -1,6 +1,7 @@
 //! A finding about locks for which the program waits while another of its threads or processes has them.
 
 use super::extent::Extent;
+use super::floors::floor;
 use super::process_rules::times;
 use super::{Finding, noteworthy};
 use crate::analysis::step_times::StepTimes;
@@ -28,7 +29,8 @@ pub(super) fn locks(account: &Account) -> Option<Finding> {
         "The program waits {} for {lock}, which {holder} holds until then. Hold it for a shorter time, or take it later.",
         times(count)
     );
-    noteworthy(cost, account, 5).then(|| Finding::new("locks", cost, text).about(&lock).on(extent))
+    noteworthy(cost, account, floor("locks"))
+        .then(|| Finding::new("locks", cost, text).about(&lock).on(extent))
 }
 
 /// Each wait for a lock that the path spends with its holder: the lock, its holder, and from when until when.

@@ -1,7 +1,8 @@
 //! What a start-up spends its time on, in words: up to seven findings, each with its cost. Pure.
 //!
 //! A rule looks at the steps of the run whose total is the median, at what it loaded and at the sampled functions. It gives
-//! a finding only if they show the cost. The same rule in the other runs says how much the cost varies.
+//! a finding only if they show the cost. The same rule looks at the other runs, and the finding of the run in which it costs
+//! the median is the one that is given: one run alone is off by as much as the runs vary.
 
 mod arrangement;
 mod code_rules;
@@ -10,6 +11,7 @@ mod environment_rules;
 mod extent;
 mod fewer_calls;
 mod file_rules;
+mod floors;
 mod initialiser_rules;
 mod language_rules;
 mod linking_rules;
@@ -22,6 +24,7 @@ mod process_rules;
 mod processor_rules;
 mod runtime_rules;
 mod search_rules;
+mod typical;
 mod work_rules;
 mod wrapped;
 
@@ -32,18 +35,16 @@ use super::runs::RunTimes;
 use super::user_code::UserCode;
 use crate::analysis::{Account, Reason, Role, Step, Summary, What};
 use crate::document::named_span::NamedSpan;
-use crate::stats::quantile::{quantile, sorted};
 use extent::Extent;
 pub use firstbyte_measure::arch::cpuid::Cpuid;
 use firstbyte_measure::launch::KnownEnvironment;
 use firstbyte_measure::units::Nanos;
+pub(super) use floors::floor;
+
 use std::collections::BTreeMap;
 
 /// The largest number of findings that are given.
 const MAX_FINDINGS: usize = 7;
-
-/// Fewer runs have no interval.
-const MIN_RUNS: usize = 4;
 
 /// Something that a start-up spends time on, what it costs, and what can be saved of that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,16 +53,18 @@ pub struct Finding {
     pub rule: &'static str,
     /// What the rule found, where it can find different things in different runs.
     pub subject: String,
-    /// What the cause takes on the path of the run that is shown, without the observer.
+    /// What the cause takes on the path, without the observer: the median of the runs.
     pub cost: Nanos,
-    /// What following the advice would save of it; `None`: that is not known.
+    /// What following the advice would save of it; `None`: that is not known, or too little to promise.
     pub saves: Option<Nanos>,
-    /// Half of the runs' shares are between these, as parts of the run that is shown; for samples, a 95 % interval.
+    /// The 95 % interval of the cost; `None`: there are too few runs.
     pub interval: Option<[Nanos; 2]>,
     /// The cause and what to do, in one or two sentences.
     pub text: String,
     /// The place of the finding of which this one is a part.
     pub within: Option<usize>,
+    /// How far off the part of the cost is that samples of all runs give.
+    error: Nanos,
     /// Which part of the path it is about.
     extent: Extent,
 }
@@ -99,11 +102,27 @@ impl Finding {
         self.on(extent)
     }
 
+    /// With other times. `change` keeps their order, so that the cost stays within its interval.
+    fn changed(self, change: impl Fn(Nanos) -> Nanos) -> Finding {
+        let interval = self.interval.map(|bounds| bounds.map(&change));
+        Finding { cost: change(self.cost), saves: self.saves.map(&change), interval, ..self }
+    }
+
+    fn shorter_by(self, time: Nanos) -> Finding {
+        self.changed(|own| Nanos(own.0.saturating_sub(time.0)))
+    }
+
+    /// Leaves this time to other findings.
+    fn leave(&mut self, explained: Nanos) {
+        *self = std::mem::take(self).shorter_by(explained);
+        self.text += " Other findings explain the rest of this time.";
+    }
+
     /// Without the time in which other programs had the processor.
     fn undisturbed(self, taken: &Extent) -> Finding {
-        let less = |time: Nanos| Nanos(time.0.saturating_sub(self.extent.shared(taken).0));
-        let (cost, saves) = (less(self.cost), self.saves.map(less));
-        Finding { cost, saves, extent: self.extent.without(taken), ..self }
+        let disturbed = self.extent.shared(taken);
+        let extent = self.extent.clone().without(taken);
+        Finding { extent, ..self.shorter_by(disturbed) }
     }
 
     /// Says in which part of the run it lies, if the program has named one that has nearly all of it: the shortest one.
@@ -128,9 +147,15 @@ impl Finding {
         Finding { cost: Nanos::rounded(time.time), interval: Some(interval), ..self }
     }
 
+    /// The interval of the figure that comes first: of the saving, if that is known, which is the same part of all costs.
+    pub fn figure_interval(&self) -> Option<[Nanos; 2]> {
+        let saved = self.saves.map_or(1.0, |saves| saves.as_f64() / self.cost.as_f64().max(1.0));
+        self.interval.map(|bounds| bounds.map(|bound| Nanos::rounded(bound.as_f64() * saved)))
+    }
+
     /// What it saves and costs, the interval and its part of the total before the text.
     pub fn sentence(&self, total: Nanos) -> String {
-        let range = self.interval.map(|[low, high]| format!("{low} to {high}"));
+        let range = self.figure_interval().map(|[low, high]| format!("{low} to {high}"));
         let in_brackets = |parts: [Option<String>; 2]| {
             let parts: Vec<String> = parts.into_iter().flatten().collect();
             if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
@@ -167,6 +192,8 @@ pub struct MachineFacts {
     pub cpuid: Option<Cpuid>,
     /// User code of the dynamic loader on the path; `None`: it was not sampled.
     pub loader: Option<Nanos>,
+    /// How far that may be off.
+    pub loader_error: Nanos,
 }
 
 /// A CPUID instruction that takes less does not trap: a processor that executes it itself takes at most about 100 ns.
@@ -227,8 +254,11 @@ const EXPLAIN_USER_CODE: [&[&str]; 4] =
 /// The findings, those that save the most first. Each is followed by those within it.
 pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     let run = &summary.median_run;
-    let mut all = every(summary, machine);
+    let mut all = of_all_rules(summary, machine, false);
     all.retain(|finding| noteworthy(finding.cost, run, 1));
+    for finding in &mut all {
+        finding.saves = finding.saves.filter(|saves| noteworthy(*saves, run, 1));
+    }
     remove_said_better(&mut all, &summary.loads, running(run));
     leave_the_rest(&mut all, run);
     let mut all = arrangement::arranged(all, run.total, MAX_FINDINGS);
@@ -242,8 +272,13 @@ pub fn findings(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
     all
 }
 
-/// What every rule finds: also what costs too little to be given, and what others say better.
+/// What every rule finds: also what costs too little to be given, what others say better, and what the run that is shown lacks.
 pub fn every(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
+    of_all_rules(summary, machine, true)
+}
+
+/// `anywhere`: also what the run that is shown lacks.
+fn of_all_rules(summary: &Summary, machine: &MachineFacts, anywhere: bool) -> Vec<Finding> {
     let loads = of_run_shown(summary);
     let evidence = Evidence {
         account: &summary.median_run,
@@ -259,7 +294,11 @@ pub fn every(summary: &Summary, machine: &MachineFacts) -> Vec<Finding> {
         shown: of_others(&summary.median_run),
         others: summary.others.iter().map(|(account, _)| of_others(account)).collect(),
     };
-    RULES.iter().filter_map(|rule| found(*rule, &evidence, summary, &taken)).collect()
+    // what a runtime reports is from another run, which may take longer
+    let running = Nanos(evidence.account.total.0.saturating_sub(taken.shown.total().0));
+    let found = |rule: &Rule| typical::typical(*rule, &evidence, summary, &taken, anywhere);
+    let within = |found: Finding| found.changed(|time| time.min(running)).placed(evidence.account);
+    RULES.iter().filter_map(found).map(within).collect()
 }
 
 /// What other programs took of the run that is shown, and of the other runs.
@@ -317,7 +356,7 @@ fn most_reported(loads: &[Load]) -> Nanos {
 pub(super) const REST: &str = "user-code";
 
 /// The rule that says when a program works, and not why: it has what other findings leave.
-const WHEN: &str = "after-first-byte";
+pub(super) const WHEN: &str = "after-first-byte";
 
 /// Rules that say more of the same user code, or when it runs.
 const PARTS_OF_REST: &[&str] = &[
@@ -338,17 +377,16 @@ fn leave_the_rest(all: &mut Vec<Finding>, run: &Account) {
         let others = all.iter().filter(|finding| finding.rule != rule && !kept.contains(&finding.rule));
         let explained = others.fold(Extent::default(), |sum, finding| sum.plus(&finding.extent));
         for finding in all.iter_mut().filter(|finding| finding.rule == rule) {
-            finding.extent = std::mem::take(&mut finding.extent).without(&explained).part(finding.cost);
+            let before = finding.extent.total();
+            finding.extent = std::mem::take(&mut finding.extent).without(&explained);
+            let less = Nanos(before.0 - finding.extent.total().0);
+            if rule == WHEN && less > Nanos(0) {
+                finding.leave(less);
+            }
+            finding.extent = std::mem::take(&mut finding.extent).part(finding.cost);
         }
     }
-    for finding in all.iter_mut().filter(|finding| finding.rule == WHEN) {
-        let left = finding.extent.total();
-        if left < finding.cost {
-            finding.text += " Other findings explain the rest of this time.";
-            (finding.cost, finding.interval) = (left, None);
-        }
-    }
-    all.retain(|finding| finding.rule != WHEN || noteworthy(finding.cost, run, 10));
+    all.retain(|finding| finding.rule != WHEN || noteworthy(finding.cost, run, floor(WHEN)));
 }
 
 /// Removes findings of which others explain most. `running` is the part of the time in which no other thread had the
@@ -371,42 +409,8 @@ fn remove_said_better(all: &mut Vec<Finding>, loads: &[Load], running: f64) {
     let enough = |finding: &Finding| if finding.subject == code_rules::INTERPRETED { 4 } else { 2 };
     all.retain(|finding| finding.rule != REST || analysis * enough(finding) < finding.cost.0);
     for finding in all.iter_mut().filter(|finding| finding.rule == REST && analysis > 0) {
-        finding.cost = Nanos(finding.cost.0 - analysis);
-        let less = |bound: Nanos| Nanos(bound.0.saturating_sub(analysis));
-        finding.interval = finding.interval.map(|bounds| bounds.map(less));
-        finding.text += " Other findings explain the rest of this time.";
+        finding.leave(Nanos(analysis));
     }
-}
-
-/// The finding of a rule in the run that is shown, with the interval over all runs.
-fn found(rule: Rule, evidence: &Evidence, summary: &Summary, taken: &Taken) -> Option<Finding> {
-    let finding = rule(evidence)?.placed(evidence.account).undisturbed(&taken.shown);
-    // what a runtime reports is from another run, which may take longer
-    let running = Nanos(summary.median_run.total.0.saturating_sub(taken.shown.total().0));
-    let cost = finding.cost.min(running);
-    let finding = Finding { cost, saves: finding.saves.map(|saves| saves.min(cost)), ..finding };
-    if finding.interval.is_some() || summary.others.len() + 1 < MIN_RUNS {
-        return Some(finding);
-    }
-    let of_run = |((account, loads), taken): (&(Account, Vec<Load>), &Extent)| {
-        let similar = rule(&Evidence { account, loads, ..*evidence })?.undisturbed(taken);
-        (similar.subject == finding.subject).then(|| share(similar.cost, account, taken))
-    };
-    let others = summary.others.iter().zip(&taken.others).filter_map(of_run);
-    let own = share(finding.cost, evidence.account, &taken.shown);
-    let shares = sorted(&others.chain([own]).collect::<Vec<f64>>())?;
-    // A rule that is silent in many runs has no range of costs, and a figure that is the same for all runs none either.
-    let in_most = 4 * shares.len() > 3 * summary.others.len() && shares.len() >= MIN_RUNS;
-    let total = evidence.account.total.as_f64() - taken.shown.total().as_f64();
-    let [low, high] = [0.25, 0.75].map(|p| Nanos::rounded(total * quantile(&shares, p).unwrap_or_default()));
-    let interval = (in_most && low < high).then_some([low, high]);
-    Some(Finding { interval, ..finding })
-}
-
-/// The part of a run's total, without what other programs took. The runs can differ by more than a finding costs: the cost in a
-/// slow run can be more than the total of the run that is shown, but the share cannot.
-fn share(cost: Nanos, account: &Account, taken: &Extent) -> f64 {
-    cost.as_f64() / (account.total.as_f64() - taken.total().as_f64()).max(1.0)
 }
 
 /// Why a finding is not given although there is evidence for it, in one or two sentences.

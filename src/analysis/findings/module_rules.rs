@@ -1,6 +1,7 @@
 //! A finding about modules of interpreted languages, by the files that are read.
 
 use super::extent::Extent;
+use super::floors::floor;
 use super::language_rules::statements;
 use super::packages::package;
 use super::{Evidence, Finding, noteworthy};
@@ -27,7 +28,7 @@ const ARCHIVES: [&str; 6] = ["egg", "jar", "jmod", "jsa", "whl", "zip"];
 pub(super) fn modules(run: &Evidence) -> Option<Finding> {
     let modules: Vec<&Load> = of_programs(run).into_iter().flat_map(but_the_last).collect();
     let cost: Nanos = modules.iter().map(|load| load.self_time).sum();
-    if modules.len() < MIN_MODULES || !noteworthy(cost, run.account, 5) {
+    if modules.len() < MIN_MODULES || !noteworthy(cost, run.account, floor("modules")) {
         return None;
     }
 

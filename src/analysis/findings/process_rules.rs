@@ -1,6 +1,7 @@
 //! Findings about processes and about the machine.
 
 use super::extent::Extent;
+use super::floors::floor;
 use super::peers::{is_connecting, peer};
 use super::wrapped::chain;
 use super::{Finding, cost, fewer_calls, noteworthy, role};
@@ -72,7 +73,7 @@ pub(super) fn from_disk(account: &Account) -> Option<Finding> {
     };
     let steps: Vec<&Step> = account.steps.iter().filter(from_disk).collect();
     let cost = cost(steps.iter().copied());
-    if !noteworthy(cost, account, 2) {
+    if !noteworthy(cost, account, floor("from-disk")) {
         return None;
     }
     let faults = match account.counts.major_faults {
@@ -150,7 +151,7 @@ pub(super) fn waits(account: &Account) -> Option<Finding> {
         _ => false,
     };
     let extent = Extent::of(account.steps.iter().filter(is_one)).part(waited.cost);
-    noteworthy(waited.cost, account, 5).then(|| {
+    noteworthy(waited.cost, account, floor("waits")).then(|| {
         Finding::new("waits", waited.cost, waited.text(account, reason, end)).about(reason.name()).on(extent)
     })
 }
@@ -288,7 +289,7 @@ fn is_explained(reason: Reason) -> bool {
 pub(super) fn after_the_first_byte(account: &Account) -> Option<Finding> {
     let first = account.phases.first_byte()?;
     let cost = account.total - first;
-    if !noteworthy(cost, account, 10) {
+    if !noteworthy(cost, account, floor("after-first-byte")) {
         return None;
     }
     let after: Vec<Step> = account.steps.iter().filter(|step| step.start >= first).cloned().collect();
@@ -374,7 +375,7 @@ pub(super) fn slow_calls(account: &Account) -> Option<Finding> {
         count => format!("The kernel {works} this long in {count} system calls `{name}`{longest}."),
     };
     let extent = Extent::of(steps_of(account, name)).part(calls.useful);
-    noteworthy(calls.useful, account, 10)
+    noteworthy(calls.useful, account, floor("slow-calls"))
         .then(|| Finding::new("slow-calls", calls.useful, text).about(name).on(extent))
 }
 

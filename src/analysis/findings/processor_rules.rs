@@ -1,6 +1,7 @@
 //! Findings about who had the processor while the program could have run.
 
 use super::extent::Extent;
+use super::floors::floor;
 use super::process_rules::times;
 use super::{Finding, noteworthy};
 use crate::analysis::Account;
@@ -37,5 +38,6 @@ pub(super) fn competing_threads(account: &Account) -> Option<Finding> {
     // what other programs took of these steps is taken off every finding
     let extent = Extent::of(account.steps.iter().filter(|step| is_taken(step)));
     let cost = extent.total();
-    noteworthy(time, account, 10).then(|| Finding::new("competing-threads", cost, text).on(extent))
+    noteworthy(time, account, floor("competing-threads"))
+        .then(|| Finding::new("competing-threads", cost, text).on(extent))
 }

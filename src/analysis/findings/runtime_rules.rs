@@ -35,8 +35,14 @@ pub(super) fn reported(run: &Evidence) -> Option<Finding> {
         return None;
     }
     let (shown, statements) = (shown.join("; "), if is_shell { String::new() } else { statements(run) });
-    let text = format!("By {}'s own report: {shown}.{statements} {}", runtime.name(), advice(runtime));
-    let Some(saves) = saving(runtime, &outermost(&loads)) else {
+    let saves = saving(runtime, &outermost(&loads));
+    let advice = if saves.is_some_and(|saves| !noteworthy(saves, run.account, 1)) {
+        format!("{} itself loads these before the program begins.", runtime.name())
+    } else {
+        advice(runtime).to_owned()
+    };
+    let text = format!("By {}'s own report: {shown}.{statements} {advice}", runtime.name());
+    let Some(saves) = saves else {
         return Some(Finding::new("reported", cost, text));
     };
     let (cost, saves) = (cost + ending_of(run, cost), saves + ending_of(run, saves));

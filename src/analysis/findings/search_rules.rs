@@ -3,7 +3,7 @@
 use super::code_rules::is_python;
 use super::extent::{Extent, Processes};
 use super::{Evidence, Finding, cost, noteworthy, role};
-use crate::analysis::{Account, Execution, Role, Step, What};
+use crate::analysis::{Account, Execution, FileSearch, Role, Step, What};
 use firstbyte_measure::arch::CallFacts;
 use firstbyte_measure::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +37,7 @@ pub(super) fn failed_searches(run: &Evidence) -> Option<Finding> {
     let (advice, saves) = first_folder(run, &steps);
     let text =
         format!("{} lookups of files that do not exist failed ({searching}){most}. {advice}", steps.len());
+    let text = text.trim_end().to_owned();
     let finding = Finding::new("failed-searches", cost, text).on(Extent::of(steps));
     Some(match saves {
         Some(saves) => finding.saving(saves),
@@ -52,9 +53,27 @@ struct EndingIn<'s> {
     most: u64,
     first: &'s str,
     folders: BTreeSet<&'s str>,
+    looks_for: Option<Locale>,
 }
 
-/// What to put first in a search path, and what that saves; `None`: no folder has what is looked for.
+/// What a search for files of a locale looks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Locale {
+    /// `LC_CTYPE` and so on. The folder has the name of the locale.
+    Category,
+    /// Translated texts of a program, by language and country.
+    Texts,
+}
+
+impl Locale {
+    fn of(search: &FileSearch) -> Option<Locale> {
+        let name = search.names.first()?;
+        let category = name.starts_with("LC_").then_some(Locale::Category);
+        category.or_else(|| name.ends_with(".mo").then_some(Locale::Texts))
+    }
+}
+
+/// What to put first in a search path or what else to do, and what that saves; `None`: no folder has what is looked for.
 fn first_folder(run: &Evidence, failed: &[&Step]) -> (String, Option<Nanos>) {
     let mut folders: BTreeMap<&str, EndingIn> = BTreeMap::new();
     let searches = &run.account.searches;
@@ -65,10 +84,11 @@ fn first_folder(run: &Evidence, failed: &[&Step]) -> (String, Option<Nanos>) {
             entry.most = entry.most.max(search.folders.len() as u64);
             entry.first = if entry.first.is_empty() { first } else { entry.first };
             entry.folders.extend(search.folders.iter().map(|folder| without_hardware(folder)));
+            entry.looks_for = Locale::of(search);
         }
     }
     let Some((found, ending)) = folders.iter().max_by_key(|(_, ending)| ending.misses) else {
-        return ("No folder has these files: look for them only where they can be.".to_owned(), None);
+        return (nowhere(searches), None);
     };
 
     // what is found elsewhere is still looked for in the same folders, which are then new to the one who searches
@@ -77,6 +97,12 @@ fn first_folder(run: &Evidence, failed: &[&Step]) -> (String, Option<Nanos>) {
     let is_shared = others.into_iter().any(|search| search.folders.first().is_some_and(begins_alike));
     let spared = ending.misses.saturating_sub(if is_shared { ending.most } else { 0 });
     let saves = cost(failed.iter().copied()).0 * spared.min(failed.len() as u64) / failed.len().max(1) as u64;
+    match ending.looks_for {
+        // a country's texts come before those of its language, whatever is set
+        Some(Locale::Texts) => return (String::new(), None),
+        Some(Locale::Category) => return (other_spelling(run, found, ending), Some(Nanos(saves))),
+        None => {}
+    }
     let folders: Vec<&str> = ending.folders.iter().copied().collect();
     let variable = run.environment.variable_with_folders(&folders);
     let variable = variable.map_or(String::new(), |name| format!(", which `{name}` sets"));
@@ -87,6 +113,34 @@ fn first_folder(run: &Evidence, failed: &[&Step]) -> (String, Option<Nanos>) {
         without_hardware(ending.first)
     );
     (advice, Some(Nanos(saves)))
+}
+
+/// The C library looks for a locale in a folder of the name that is set, and then in one of its own spelling.
+fn other_spelling(run: &Evidence, found: &str, ending: &EndingIn) -> String {
+    let [own, set] = [found, ending.first].map(|folder| folder.rsplit('/').next().unwrap_or_default());
+    let variable = run.environment.variable_with_folders(&[set]);
+    let variable = variable.filter(|name| name == "LANG" || name.starts_with("LC_"));
+    format!(
+        "`{found}` has what {} of them look for in `{}`: with `{}={own}` they are not made.",
+        ending.misses,
+        ending.first,
+        variable.as_deref().unwrap_or("LC_ALL")
+    )
+}
+
+/// What to do about the longest of searches that find nothing.
+fn nowhere(searches: &[FileSearch]) -> String {
+    let longest = searches.iter().max_by_key(|search| search.misses);
+    match longest.filter(|search| Locale::of(search) == Some(Locale::Category)) {
+        Some(search) => {
+            let name = search.folders.first().and_then(|folder| folder.rsplit('/').next());
+            format!(
+                "The locale `{}` is not installed: `locale-gen` or `localedef` makes it, and `LC_ALL=C` needs none.",
+                name.unwrap_or_default()
+            )
+        }
+        None => "No folder has these files: look for them only where they can be.".to_owned(),
+    }
 }
 
 /// The folder of a search path in which ld.so looks for libraries for this processor.

@@ -2,6 +2,7 @@
 
 use super::extent::Extent;
 use super::fewer_calls::returned;
+use super::floors::floor;
 use super::language_rules::named;
 use super::{Evidence, Finding, noteworthy};
 use crate::analysis::profile::{Kind, Work};
@@ -61,11 +62,11 @@ pub(super) const TEMPLATES: Rule = Rule {
     suffixes: &[],
 };
 
-/// Work of one kind that takes at least a twentieth of the total.
+/// Work of one kind.
 pub(super) fn work(run: &Evidence, rule: &Rule) -> Option<Finding> {
     let work = of_kind(run, rule.kind)?;
     let cost = Nanos::rounded(work.time.time);
-    if !noteworthy(cost, run.account, 5) {
+    if !noteworthy(cost, run.account, floor(rule.name)) {
         return None;
     }
     let function = work.function.as_ref().map_or(String::new(), |name| format!("mostly in `{name}`, "));

@@ -7,6 +7,7 @@ use crate::analysis::attribution::WorkKind;
 use crate::document::diff::{DiffAmount, DiffChange, DiffDocument, DiffFinding, DiffSide};
 use crate::output::visible;
 use crate::report::row::UNKNOWN;
+use crate::report::words::became;
 use crate::stats::Verdict;
 use firstbyte_measure::units::display_nanos;
 
@@ -78,14 +79,7 @@ fn bars(document: &DiffDocument) -> Bars {
 }
 
 fn finding(finding: &DiffFinding) -> String {
-    let became = match (finding.before_ns, finding.after_ns) {
-        (Some(a), Some(b)) => format!("{}, {} → {}", signed(finding.ns), display_nanos(a), display_nanos(b)),
-        (Some(a), None) if finding.unknown => format!("{} in A", display_nanos(a)),
-        (_, Some(b)) if finding.unknown => format!("{} in B", display_nanos(b)),
-        (None, _) => format!("{}, only B", signed(finding.ns)),
-        (_, None) => format!("{}, only A", signed(finding.ns)),
-    };
-    format!("{became}: {}", visible(&finding.text))
+    format!("{}: {}", became(finding, "−"), visible(&finding.text))
 }
 
 fn signed(ns: f64) -> String {

@@ -65,8 +65,8 @@ fn sentence(traced: &TraceProgram) -> String {
     };
 
     let largest = by_kind(traced).into_iter().max_by_key(|(_, ns)| *ns);
-    let largest =
-        largest.map_or(String::new(), |(kind, ns)| format!("; {} {}", share(ns, traced), kind.title()));
+    let largest = largest
+        .map_or(String::new(), |(kind, ns)| format!("; {} {}", share(ns, traced), title(kind, traced)));
     let finding = traced.findings.first();
     let finding = finding.map_or(String::new(), |finding| format!(" {}.", clause(&visible(&finding.text))));
     format!("`{}`: {first}{end} {total}{recorded}{largest}.{finding}", visible(traced.label()))
@@ -107,6 +107,10 @@ fn by_kind(traced: &TraceProgram) -> Vec<(WorkKind, u64)> {
     WorkKind::ALL.into_iter().map(|kind| (kind, of(kind))).filter(|(_, ns)| *ns > 0).collect()
 }
 
+fn title(kind: WorkKind, traced: &TraceProgram) -> &'static str {
+    kind.title_if(traced.counts.get("page_faults") != Some(&None))
+}
+
 /// Where the time went, as one bar.
 fn kinds(traced: &TraceProgram) -> Option<PageBlock> {
     let kinds = by_kind(traced);
@@ -120,7 +124,7 @@ fn kinds(traced: &TraceProgram) -> Option<PageBlock> {
     }
 
     let said = |(kind, ns): &(WorkKind, u64)| {
-        format!("{} {} ({})", kind.title(), display_nanos(*ns as f64), share(*ns, traced))
+        format!("{} {} ({})", title(*kind, traced), display_nanos(*ns as f64), share(*ns, traced))
     };
     let label = kinds.iter().map(said).collect::<Vec<String>>().join(", ");
     let note = format!("{label}.");
@@ -224,6 +228,8 @@ mod tests {
         let slowed = TraceProgram { recorded_total_ns: Some(3e6), ..traced.clone() };
         let said = "exit after 2.00 ms (3.00 ms were recorded, with what tracing it cost); 75 % user code.";
         assert!(sentence(&slowed).contains(said), "{}", sentence(&slowed));
+        let unseen = TraceProgram { counts: [("page_faults".to_owned(), None)].into(), ..traced.clone() };
+        assert!(sentence(&unseen).contains("; 75 % user code with page faults."), "{}", sentence(&unseen));
         let expected =
             "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75 % user code. 1 ms, 50 %: It waits.";
         assert_eq!(sentence(&traced), expected);

@@ -3,11 +3,13 @@
 use super::terminal::{Terminal, columns, fitted, fitted_paths, truncated_paths};
 use crate::analysis::Summary;
 use crate::analysis::attribution::WorkKind;
+use crate::analysis::diff_document::finding;
 use crate::analysis::difference::{Amount, Change, Compared, Difference, Side};
 use crate::analysis::finding_changes::{self, FindingChange};
 use crate::output::visible;
 use crate::report::text::clipping::{ListedText, clipped, listed};
 use crate::report::text::trace::style;
+use crate::report::words::became;
 use crate::stats::comparing::MIN_PAIRS;
 use crate::stats::{Comparison, Verdict};
 use anstyle::{AnsiColor, Color, Style};
@@ -119,24 +121,10 @@ fn finding_texts(compared: &Compared, terminal: &Terminal) -> Vec<ListedText> {
     let all = finding_changes::between(compared.sides.each_ref());
     let differing = all.iter().filter(|change| change.difference().abs() >= least).enumerate();
     let text = |(n, change): (usize, &FindingChange)| {
-        let text = format!("{}. {}: {}", n + 1, became(change), visible(&change.text));
+        let text = format!("{}. {}: {}", n + 1, became(&finding(change), "-"), visible(&change.text));
         ListedText::new(text, 3, terminal)
     };
     differing.map(text).collect()
-}
-
-/// What became of a finding's cost.
-fn became(change: &FindingChange) -> String {
-    let difference = signed(change.difference());
-    match (change.costs, change.unknown) {
-        ([Some(before), Some(after)], _) => {
-            format!("{difference}, {} → {}", display_nanos(before), display_nanos(after))
-        }
-        ([Some(cost), None], true) => format!("{} in A", display_nanos(cost)),
-        ([_, cost], true) => format!("{} in B", display_nanos(cost.unwrap_or_default())),
-        ([None, _], false) => format!("{difference}, only B"),
-        ([_, None], false) => format!("{difference}, only A"),
-    }
 }
 
 /// What came or went; a title and its lines each.
@@ -237,11 +225,14 @@ fn kinds(difference: &Difference, least: f64, most: usize, terminal: &Terminal) 
     let title = fitted("Where the difference lies", width);
     let mut text =
         terminal.bold(&format!("{title}{:>10}{:>10}{:>11}{:>15}", "A", "B", "change", "steps")) + "\n";
+    let is_fault =
+        |(kind, a, b): &&(WorkKind, Amount, Amount)| *kind == WorkKind::Fault && a.count + b.count > 0.0;
+    let sees_faults = difference.kinds.iter().any(|all| is_fault(&all));
     for (kind, a, b) in &difference.kinds {
         if [a, b].iter().all(|amount| amount.count == 0.0 && amount.time == 0.0) {
             continue;
         }
-        let whole = Change::of_both(kind.title(), *a, *b);
+        let whole = Change::of_both(kind.title_if(sees_faults), *a, *b);
         text += &terminal.paint(style(*kind), &kind_row(&whole, width, *a, *b));
         text.push('\n');
         // samples tell which functions user code is, and not how long it runs

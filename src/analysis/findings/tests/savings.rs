@@ -95,6 +95,28 @@ fn imports_save_what_is_not_pythons_own_and_their_part_of_the_end() {
         (finding.rule, finding.cost, finding.saves),
         ("reported", Nanos(770_000), Some(Nanos(550_000)))
     );
+    assert!(finding.text.contains("where it is used"), "{}", finding.text);
+}
+
+/// The first finding of `python3 -c 1` was "saves about 0 ns (of 4.67 ms)".
+#[test]
+fn what_saves_less_than_a_hundredth_is_promised_by_no_finding() {
+    let of = |own: u64| {
+        let loads = vec![
+            load("Python", "site", "", [400_000, 400_000], 0),
+            load("Python", "program", "", [own, own], 0),
+        ];
+        // no other run has a report
+        let summary = Summary { loads, ..Summary::of(vec![run(quiet()); 5]).unwrap() };
+        findings(&summary, &MachineFacts::default()).remove(0)
+    };
+    let (nothing, some) = (of(0), of(20_000));
+    assert_eq!((nothing.rule, nothing.cost, nothing.saves), ("reported", Nanos(400_000), None));
+    let sentence = nothing.sentence(Nanos(1_000_100));
+    assert!(sentence.starts_with("400 µs, 40 %: By Python's own report: `site` 400 µs"), "{sentence}");
+    assert!(sentence.ends_with(" Python itself loads these before the program begins."), "{sentence}");
+    assert_eq!(of(9_000).saves, None);
+    assert_eq!(some.saves, Some(Nanos(20_000)));
 }
 
 #[test]
@@ -120,6 +142,44 @@ fn processes_that_execute_nothing_are_part_of_what_is_started() {
         "{}",
         finding.text
     );
+}
+
+/// `strace perl -e 1`: 13 failed lookups with `LANG=C.UTF-8`, 1 with `C.utf8`; 7 with a locale that is not installed, and 0
+/// once `localedef` has made it.
+#[test]
+fn a_locale_is_not_put_into_a_search_path() {
+    let text = |name: &str, folders: [&str; 2], place: Option<&str>, variable: &str| {
+        let failed = |_| (20_000, call("openat", Some("/l/x/LC_CTYPE"), true, Role::Executable));
+        let mut account = run(quiet().into_iter().chain((0..4).map(failed)).collect());
+        account.searches = vec![FileSearch {
+            names: vec![name.to_owned()],
+            misses: 3,
+            folders: folders.map(str::to_owned).to_vec(),
+            found: place.map(str::to_owned),
+            ..FileSearch::default()
+        }];
+        let environment = KnownEnvironment::Whole([(variable.into(), "C.UTF-8".into())].into());
+        let summary = Summary { environment, ..Summary::of(vec![account]).unwrap() };
+        let finding = findings(&summary, &MachineFacts::default()).remove(0);
+        assert!(!finding.text.contains("search path"), "{}", finding.text);
+        (finding.text, finding.saves)
+    };
+    let spelled = |variable| text("LC_CTYPE", ["/l/C.UTF-8", "/m/C.UTF-8"], Some("/l/C.utf8"), variable);
+    for (variable, advice) in [("LANG", "LANG=C.utf8"), ("HOME", "LC_ALL=C.utf8")] {
+        let (text, saves) = spelled(variable);
+        let expected = format!(
+            "`/l/C.utf8` has what 3 of them look for in `/l/C.UTF-8`: with `{advice}` they are not made."
+        );
+        assert!(text.ends_with(&expected), "{text}");
+        assert_eq!(saves, Some(Nanos(60_000)));
+    }
+    let (missing, saves) = text("LC_CTYPE", ["/l/de_DE.UTF-8", "/l/de_DE.utf8"], None, "HOME");
+    assert!(missing.contains("The locale `de_DE.UTF-8` is not installed: `locale-gen`"), "{missing}");
+    assert_eq!(saves, None);
+    let folders = ["/l/de_DE/LC_MESSAGES", "/l/de_DE.utf8/LC_MESSAGES"];
+    let (texts, saves) = text("ls.mo", folders, Some("/l/de/LC_MESSAGES"), "HOME");
+    assert!(texts.ends_with(" 4 times."), "no advice helps: {texts}");
+    assert_eq!(saves, None);
 }
 
 #[test]

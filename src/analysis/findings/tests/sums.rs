@@ -1,4 +1,5 @@
-//! No time is counted twice: whatever happens, the findings outside of others sum to no more than the total.
+//! No time is counted twice: whatever happens, the findings outside of others sum to no more than the total. No figure lies
+//! outside of its interval.
 
 use super::*;
 use proptest::prelude::*;
@@ -46,18 +47,29 @@ proptest! {
         times in proptest::collection::vec(0..3_000_000_u32, 0..12),
         samples in 0..5_000_000_u32,
         first_byte in proptest::option::of(0..2_000_000_u64),
+        runs in proptest::collection::vec(1..16_u64, 1..9),
     ) {
-        let mut account = run(steps.into_iter().map(|(ns, kind)| (ns, what(kind))).collect());
-        if let Some(first) = first_byte.filter(|first| *first < account.total.0) {
-            account.phases = Phases { setup: Some(Nanos(first)), write: Some(Nanos(0)), ..account.phases };
-        }
-        let total = account.total;
-        let summary = Summary { loads: loads(&times), user_code: Some(sampled(samples)), ..Summary::of(vec![account]).unwrap() };
+        let account = |nth: &u64| {
+            // the steps of a run are not all longer or all shorter than those of another one
+            let varied = |(place, (ns, kind)): (u64, &(u64, u8))| (ns * (8 + place * nth % 5) / 8, what(*kind));
+            let mut account = run((1..).zip(&steps).map(varied).collect());
+            if let Some(first) = first_byte.filter(|first| *first < account.total.0) {
+                account.phases = Phases { setup: Some(Nanos(first)), write: Some(Nanos(0)), ..account.phases };
+            }
+            account
+        };
+        let summary = Summary::of(runs.iter().map(account).collect()).unwrap();
+        let summary = Summary { loads: loads(&times), user_code: Some(sampled(samples)), ..summary };
+        let total = summary.median_run.total;
         let found = findings(&summary, &VIRTUAL);
         let outer: u64 = found.iter().filter(|it| it.within.is_none()).map(|it| it.cost.0).sum();
         prop_assert!(outer <= total.0, "{outer} of {total}: {found:#?}");
         for (index, finding) in found.iter().enumerate() {
-            prop_assert!(finding.saves.is_none_or(|saves| saves <= finding.cost));
+            let figure = finding.saves.unwrap_or(finding.cost);
+            let contains = |[low, high]: [Nanos; 2], figure| low <= figure && figure <= high;
+            prop_assert!(finding.interval.is_none_or(|it| contains(it, finding.cost)), "{finding:#?}");
+            prop_assert!(finding.figure_interval().is_none_or(|it| contains(it, figure)), "{finding:#?}");
+            prop_assert!(figure <= finding.cost && finding.cost <= summary.explained_total());
             prop_assert!(finding.within.is_none_or(|outer| outer < index && found[outer].within.is_none()));
         }
     }

@@ -110,9 +110,10 @@ fn extra(terminal: &Terminal) -> usize {
 
 fn headline(summary: &Summary, command: &str, terminal: &Terminal) -> String {
     let total = display_nanos(summary.total.middle);
+    let mean = if summary.runs > 1 { "Mean " } else { "" };
     let line = match &summary.within {
-        Some(name) => format!("{total} in `{}`.", visible(name)),
-        None => format!("{total} from execve to exit; {}.", first_byte(summary)),
+        Some(name) => format!("{mean}{total} in `{}`.", visible(name)),
+        None => format!("{mean}{total} from execve to exit; {}.", first_byte(summary)),
     };
     let observing = cost_of_observing(summary, terminal);
     format!("{}{}\n{observing}", name_line(command, terminal), terminal.wrap(&line, 0))
@@ -161,15 +162,15 @@ fn costs(summary: &Summary, terminal: &Terminal) -> String {
         terminal.bold(&format!("{}{:>10}{:>8}", fitted("Largest costs", width), "time", "%")) + "\n";
     for share in shares.into_iter().take(most + extra(terminal) / 3) {
         let (time, part) = (display_nanos(share.time.middle), 100.0 * share.time.middle / total);
-        let line = format!("{}{time:>10}{part:>8.1}", fitted(&title(share), width));
+        let line = format!("{}{time:>10}{part:>8.1}", fitted(&title(share, summary.sees_faults()), width));
         let _ = writeln!(text, "{}", terminal.paint(style(share.kind), &line));
     }
     text
 }
 
-fn title(share: &CommonShare) -> String {
+fn title(share: &CommonShare, sees_faults: bool) -> String {
     match share.kind {
-        WorkKind::User => share.kind.title().to_owned(),
+        WorkKind::User => share.kind.title_if(sees_faults).to_owned(),
         WorkKind::Death => format!("{} {}", share.kind.title(), share.name),
         kind => format!("{}: {}", kind.title(), share.name),
     }
@@ -189,7 +190,10 @@ fn what_is_more([notes, findings]: [usize; 2], [source, others]: [&str; 2], term
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::Account;
+    use crate::analysis::binaries::FileBinaries;
     use crate::report::text::terminal::columns;
+    use firstbyte_measure::tracer::replay;
 
     fn sentences(what: &str, count: usize) -> Vec<String> {
         let long = "and a sentence that goes on in another line and one more";
@@ -268,5 +272,27 @@ mod tests {
             ["warning-", "finding-"].map(|what| text.matches(what).count())
         };
         assert_eq!([shown(24), shown(60)], [[2, 1], [2, 7]]);
+    }
+
+    #[test]
+    fn user_code_is_said_to_have_the_page_faults_that_are_not_seen() {
+        let bytes = include_bytes!("../../../../tests/recordings/small.jsonl");
+        let recording = replay::read("small", bytes.as_slice()).unwrap().recording;
+        let account = Account::of(&recording, &FileBinaries::default()).unwrap();
+        let mut summary = Summary::of(vec![account.clone(), account]).unwrap();
+        summary.counts.page_faults = 3;
+        let rows = |summary: &Summary| {
+            let terminal = Terminal::default();
+            let texts = [first_part, super::super::full_first_part].map(|part| part(summary, "x", &terminal));
+            assert!(
+                texts[0].contains("\nMean ") && texts[0].contains(" from execve to exit; "),
+                "{}",
+                texts[0]
+            );
+            texts.map(|text| text.matches("\nuser code with page faults ").count())
+        };
+        assert_eq!(rows(&summary), [0, 0]);
+        summary.stopped = true;
+        assert_eq!(rows(&summary), [1, 1]);
     }
 }

@@ -57,6 +57,14 @@ impl Recording {
     pub const HELP_FOR_LOST: &str =
         "--ring-bytes makes more room; Linux 7.0 and newer may also skip a BPF program";
 
+    /// Whether it was observed by a single stop, and we did not have the processor when its first byte arrived. Such a
+    /// recording must not become a sample.
+    pub fn missed_first_byte(&self) -> bool {
+        let has = |wanted: fn(&EventKind) -> bool| self.events.iter().any(|event| wanted(&event.kind));
+        let was_read = has(|kind| matches!(kind, EventKind::FirstRead { .. }));
+        self.output.bytes > Some(0) && has(|kind| *kind == EventKind::Resumed) && !was_read
+    }
+
     /// How many writes of output there were.
     pub fn output_writes(&self) -> u64 {
         let last = self.events.iter().rev().find_map(|event| match event.kind {

@@ -309,7 +309,7 @@ pub(super) fn fuzzed(version: u8, at: u64) -> Option<Box<dyn Interpreter>> {
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;
-    use super::super::random::{at, named, random};
+    use super::super::random::{at, named, random, words};
     use super::*;
 
     #[test]
@@ -343,17 +343,6 @@ mod tests {
         }
     }
 
-    /// Memory with these words. The others are 0.
-    fn words(known: &[(u64, u64)]) -> impl Fn(u64, &mut [u8]) -> usize {
-        let known: HashMap<u64, u64> = known.iter().copied().collect();
-        move |page, room| {
-            for (address, place) in (page..).step_by(8).zip(room.chunks_exact_mut(8)) {
-                place.copy_from_slice(&known.get(&address).copied().unwrap_or_default().to_le_bytes());
-            }
-            room.len()
-        }
-    }
-
     #[test]
     fn the_outermost_frame_is_no_function() {
         const METHOD: u64 = 0x1111_0001;
@@ -367,7 +356,7 @@ mod tests {
             let (at, environment) = (stack + index * frame, 0x6000 + index * 8);
             known.extend([(at + SEQUENCE, sequence), (at + ENVIRONMENT, environment), (environment, flags)]);
         }
-        let (source, mut memory, mut functions) = (words(&known), Memory::default(), Functions::new());
+        let (source, mut memory, mut functions) = (words(known), Memory::default(), Functions::new());
         let layout = Layout::of(Some((3, 1))).unwrap();
         let mut walk = Walk { layout, memory: &mut memory.reader(&source), functions: &mut functions };
         let frames = walk.frames(context).unwrap();

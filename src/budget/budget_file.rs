@@ -223,6 +223,11 @@ fn program(measurement: &Measurement, recording: Option<&String>) -> String {
     if measurement.label() != measurement.command_line() {
         text += &entry("name", measurement.label());
     }
+    let words = shell_words::split(measurement.command_line()).unwrap_or_default();
+    let tables: String = executables(&words).iter().map(table).collect();
+    if !tables.is_empty() {
+        let _ = writeln!(text, "executables = [\n{tables}]");
+    }
     if let Some(recording) = recording {
         text += &entry("recording", recording);
     }
@@ -244,12 +249,13 @@ fn program(measurement: &Measurement, recording: Option<&String>) -> String {
     for (name, count) in budgeted(&measurement.counts) {
         let _ = writeln!(text, "{} = {}", name.replace("max_rss", "rss"), exact(name, count, measurement));
     }
+    text
+}
 
-    let words = shell_words::split(measurement.command_line()).unwrap_or_default();
-    let table = |it: Executable| {
-        "\n[[program.executables]]\n".to_owned() + &entry("path", &it.path) + &entry("sha256", &it.sha256)
-    };
-    text + &executables(&words).into_iter().map(table).collect::<String>()
+/// An element of a list. The hash alone nearly fills a line.
+fn table(executable: &Executable) -> String {
+    let Executable { path, sha256 } = executable;
+    format!("  {{ path = {}, sha256 = \"\"\"\\\n    {sha256}\"\"\" }},\n", quoted(path))
 }
 
 /// The counts that get a budget. Writes say nothing about the start-up; major faults and execs follow from other counts.

@@ -142,7 +142,9 @@ fn continued(step: &str, width: usize) -> Vec<String> {
                 line.push_str(word);
             }
             last => {
-                last.into_iter().for_each(|line| line.push_str(" \\"));
+                if let Some(line) = last {
+                    line.push_str(" \\");
+                }
                 lines.push(word.to_owned());
             }
         }

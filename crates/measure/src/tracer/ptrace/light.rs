@@ -6,7 +6,7 @@
 //!
 //! All this holds only while the kernel gives us the processor whenever we have work. Where it lets the program run instead
 //! between its stop and our wait, or between its write and our read, both end at instants that nobody saw. Such a recording
-//! has no first byte ([`Recording::missed_first_byte`]), and the run is made again.
+//! has no first byte ([`Recording::missed_first_byte`]), and the run is made again, after some of them with more stops.
 
 use crate::launch::exec_stop::{self, ExecStop, pass_exec_stop};
 use crate::launch::usage::times_preempted;
@@ -41,9 +41,11 @@ pub(super) fn run(launcher: &mut Launcher, options: &RunOptions) -> Result<Recor
     let ended = until_cleared(launcher, options, &child, &mut stdout, watch)?;
 
     let mut collected = stdout.finish();
-    if collected.late || stop.is_some_and(|stop| times_preempted() != stop.preempted) {
+    let missed = collected.late || stop.is_some_and(|stop| times_preempted() != stop.preempted);
+    if missed {
         collected.first_read = None;
     }
+    launcher.learn_whether_seen(!missed);
     let mut recording = frame(Backend::Ptrace, launcher, options, &child, &ended, collected);
     recording.events.extend(events(launcher.entered(), stop, &ended, recording.root));
     recording.events.sort_by_key(|event| event.at); // stable: events at the same instant keep their order

@@ -131,6 +131,7 @@ mod tests {
         heap.scope(0x2001, SOURCE as usize).map(|it| (it.name, it.start))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the function that is tested")]
     fn named(name: &str, start: u32) -> Option<(String, u32)> {
         Some((name.to_owned(), start))
     }

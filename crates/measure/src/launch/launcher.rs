@@ -428,4 +428,16 @@ mod tests {
         };
         assert_eq!(libc::WEXITSTATUS(status), 127);
     }
+
+    #[test]
+    fn single_stops_end_with_three_missed_first_bytes_in_a_row() {
+        let mut launcher = Launcher::new(Command::new(&["true"]).unwrap()).unwrap();
+        launcher.habits = Habits { prints: Printing::Little, alone: true, shares_processor: true, missed: 0 };
+        for seen in [false, false, true, false, false] {
+            launcher.learn_whether_seen(seen);
+            assert!(launcher.is_small());
+        }
+        launcher.learn_whether_seen(false);
+        assert!(!launcher.is_small());
+    }
 }

@@ -277,6 +277,58 @@ mod tests {
         );
     }
 
+    /// A shared entry with these letters, alignments and data, and one for a function with these bytes before its instructions.
+    fn lettered(letters: &str, data: &[u8], own: &[u8], instructions: &[u8]) -> Vec<u8> {
+        let shared = [&[1], letters.as_bytes(), &[0, 4, 0x78, 30], data, &[0x0c, 31, 0]].concat();
+        let shared = entry(0, &shared);
+        let own = entry(shared.len() + 4, &[own, instructions].concat());
+        [shared, own].concat()
+    }
+
+    /// Whether just the instruction after these bytes is found.
+    fn is_found(letters: &str, data: &[u8], own: &[u8]) -> bool {
+        let of = |instructions: &[u8]| lettered(letters, data, own, instructions);
+        let unsigned = eh_frame(&of(&[0x2d]));
+        assert!(unsigned == of(&[NOP]) || unsigned == of(&[0x2d]), "{letters}: {unsigned:?}");
+        unsigned == of(&[NOP])
+    }
+
+    #[test]
+    fn frames_of_signals_have_a_letter_and_nothing_else() {
+        // two addresses of eight bytes; with `z`, the length of more data follows them
+        let (addresses, more) = ([0x0a; 16], [&[0x0a; 16][..], &[0]].concat());
+        assert!(is_found("S", &[], &addresses) && is_found("", &[], &addresses));
+        assert!(is_found("zS", &[0], &more) && is_found("zSR", &[1, 0], &more));
+        assert!(is_found("zRS", &[1, 0x04], &more) && is_found("zPLRS", &[7, 0x1b, 1, 1, 1, 1, 0, 0], &more));
+        assert!(!is_found("R", &[0], &addresses), "data without its length is not understood");
+    }
+
+    #[test]
+    fn addresses_have_the_size_that_the_shared_entry_says() {
+        for (encoding, size) in [(0x00, 8), (0x02, 2), (0x03, 4), (0x04, 8), (0x0a, 2), (0x1b, 4), (0x1c, 8)]
+        {
+            let own = |size: usize| [vec![0x2d; 2 * size], vec![0]].concat();
+            assert!(is_found("zR", &[1, encoding], &own(size)), "{encoding:#x}");
+            // DW_CFA_set_loc has an address, too
+            let set = |instruction| [vec![0x01], vec![0x2d; size], vec![instruction]].concat();
+            let of = |instruction| lettered("zR", &[1, encoding], &own(size), &set(instruction));
+            assert_eq!(eh_frame(&of(0x2d)), of(NOP), "{encoding:#x}");
+        }
+        assert!(!is_found("zR", &[1, 0x01], &[0; 17]), "a number of any length");
+    }
+
+    #[test]
+    fn other_sizes_of_addresses_and_segments_are_not_understood() {
+        let (signed, unsigned_one) = (debug_section(4, &[0x2d]), debug_section(4, &[NOP]));
+        assert_eq!(unsigned(&signed, Section::DebugFrame), unsigned_one);
+        let at = signed.windows(4).position(|bytes| bytes == [4, 0, 8, 0]).unwrap() + 2;
+        for (place, other) in [(at, 4), (at, 2), (at + 1, 1), (at + 1, 8)] {
+            let mut section = signed.clone();
+            section[place] = other;
+            assert_eq!(unsigned(&section, Section::DebugFrame), section, "{other} at {place}");
+        }
+    }
+
     #[test]
     fn a_pointer_whose_size_depends_on_its_place_is_not_understood() {
         assert_eq!(

@@ -341,6 +341,19 @@ mod tests {
     }
 
     #[test]
+    fn changes_take_a_quarter_of_the_time_between_them_at_most() {
+        let of = |micros| blocks(2000, Duration::from_micros(micros), 16);
+        assert_eq!([159, 199, 200, 240, 319, 320, 900].map(of), [4, 4, 5, 6, 7, 8, 8]);
+    }
+
+    #[test]
+    fn changes_take_time_in_which_no_round_fits() {
+        let of = |overhead| rounds_that_fit(Duration::from_secs(1), Duration::from_millis(1), 16, overhead);
+        assert_eq!(of(false), 1000);
+        assert_eq!(of(true), 1000 - 7 * (20 + 2 * 16 + 16), "seven blocks");
+    }
+
+    #[test]
     fn few_programs_discard_more_rounds() {
         let fast = Duration::from_micros(50);
         assert_eq!((discarded(fast, 1), discarded(fast, 5), discarded(fast, 40)), (16, 4, 1));

@@ -166,21 +166,46 @@ pub fn write(
     environment: &BTreeMap<String, String>,
     recordings: &BTreeMap<String, String>,
 ) -> String {
-    let mut text = "# Budgets for `firstbyte check`. Counts are exact: one more misses the budget.\n\
+    let mut text = "# Budgets for `firstbyte check`. One more misses the budget of a count without\n\
+                    # a tolerance. Page faults, instructions and memory always have one.\n\
                     # Budgets for times are 1.5 times the measured times.\n\
                     \n\
-                    # The programs get these variables, and no others that change how programs start.\n\
+                    # The programs get these variables, and no others that change how they start.\n\
                     # Of private ones there are hashes, which are compared.\n\
                     [environment]\n"
         .to_owned();
     for (name, value) in environment {
-        let _ = writeln!(text, "{} = {}", key(name), quoted(value));
+        text += &entry(&key(name), value);
     }
 
     for measurement in measured {
         text += &program(measurement, recordings.get(measurement.label()));
     }
     text
+}
+
+/// The width of a line, if what it says can be broken.
+const WIDTH: usize = 80;
+
+/// A key and its text. A long one has several lines, which TOML joins where they end with a backslash.
+fn entry(key: &str, value: &str) -> String {
+    let line = format!("{key} = {}\n", quoted(value));
+    if line.chars().count() <= WIDTH || value.contains(|c: char| c.is_control() || matches!(c, '"' | '\\')) {
+        return line;
+    }
+
+    let (mut text, mut used) = (format!("{key} = \"\"\""), WIDTH);
+    for piece in value.split_inclusive([':', ' ', ',']) {
+        let columns = piece.chars().count();
+        // blanks at the beginning of a line are not part of the text
+        if used + columns > WIDTH - 4 && !piece.starts_with(char::is_whitespace) {
+            text += "\\\n";
+            used = 0;
+        }
+        text += piece;
+        used += columns;
+    }
+    text + "\"\"\"\n"
 }
 
 fn quoted(text: &str) -> toml::Value {
@@ -194,20 +219,17 @@ fn key(name: &str) -> String {
 }
 
 fn program(measurement: &Measurement, recording: Option<&String>) -> String {
-    let mut text = format!("\n[[program]]\ncommand = {}\n", quoted(measurement.command_line()));
+    let mut text = "\n[[program]]\n".to_owned() + &entry("command", measurement.command_line());
     if measurement.label() != measurement.command_line() {
-        let _ = writeln!(text, "name = {}", quoted(measurement.label()));
+        text += &entry("name", measurement.label());
     }
     let words = shell_words::split(measurement.command_line()).unwrap_or_default();
-    let table = |executable: Executable| {
-        format!("{{ path = {}, sha256 = {} }}", quoted(&executable.path), quoted(&executable.sha256))
-    };
-    let tables: Vec<String> = executables(&words).into_iter().map(table).collect();
+    let tables: String = executables(&words).iter().map(table).collect();
     if !tables.is_empty() {
-        let _ = writeln!(text, "executables = [{}]", tables.join(", "));
+        let _ = writeln!(text, "executables = [\n{tables}]");
     }
     if let Some(recording) = recording {
-        let _ = writeln!(text, "recording = {}", quoted(recording));
+        text += &entry("recording", recording);
     }
 
     let times = [("first_byte", &measurement.phases.first_byte), ("total", &measurement.phases.total)];
@@ -228,6 +250,12 @@ fn program(measurement: &Measurement, recording: Option<&String>) -> String {
         let _ = writeln!(text, "{} = {}", name.replace("max_rss", "rss"), exact(name, count, measurement));
     }
     text
+}
+
+/// An element of a list. The hash alone nearly fills a line.
+fn table(executable: &Executable) -> String {
+    let Executable { path, sha256 } = executable;
+    format!("  {{ path = {}, sha256 = \"\"\"\\\n    {sha256}\"\"\" }},\n", quoted(path))
 }
 
 /// The counts that get a budget. Writes say nothing about the start-up; major faults and execs follow from other counts.
@@ -338,8 +366,21 @@ mod tests {
     }
 
     #[test]
+    fn long_texts_have_several_lines_and_stay_as_they_are() {
+        let path = (1..20).map(|n| format!("/opt/tool-{n}/bin")).collect::<Vec<_>>().join(":");
+        let texts = [path, "word, ".repeat(40) + "   " + &"x ".repeat(60), "é".repeat(70), "\"".repeat(90)];
+        for (text, lines) in texts.into_iter().zip([6, 6, 1, 1]) {
+            let written = entry("key", &text);
+            assert_eq!(written.lines().count(), lines, "{written}");
+            assert!(lines == 1 || written.lines().all(|line| line.chars().count() <= WIDTH), "{written}");
+            let read: toml::Table = written.parse().unwrap();
+            assert_eq!(read["key"].as_str(), Some(&*text));
+        }
+    }
+
+    #[test]
     fn a_written_file_can_be_read_and_its_budgets_are_met() {
-        let text = r#"{"command": "say \"hi\"", "mean": 1, "median": 1, "user": 0, "system": 0, "min": 1, "max": 1,
+        let text = r#"{"command": "env ls", "mean": 1, "median": 1, "user": 0, "system": 0, "min": 1, "max": 1,
             "name": "greeting", "counts": {"syscalls": 30, "page_faults": 90, "max_rss": 1048576, "writes": 1},
             "varying": {"page_faults": [89, 91]}}"#;
         let mut measurement: Measurement = serde_json::from_str(text).unwrap();
@@ -352,10 +393,12 @@ mod tests {
         let file = parse(&written, Path::new("x")).unwrap();
         let [program] = &file.programs[..] else { unreachable!() };
 
+        assert!(written.lines().all(|line| line.chars().count() <= WIDTH), "{written}");
+        assert_eq!(program.executables, executables(&["env".to_owned(), "ls".to_owned()]));
         assert_eq!(file.environment, Some(environment));
         assert_eq!(program.recording.as_deref(), Some(Path::new("folder/greeting.jsonl")));
 
-        assert_eq!((program.label(), program.command.as_str()), ("greeting", "say \"hi\""));
+        assert_eq!((program.label(), program.command.as_str()), ("greeting", "env ls"));
         assert_eq!(program.total.unwrap().max, Nanos(630_000));
         assert_eq!(program.page_faults, Some(AtMost { max: 91, tolerance: Some(0.03) }));
         assert_eq!(

@@ -89,9 +89,10 @@ impl Building {
 
     pub(super) fn step(&self, step: &PrepareStep) {
         match step {
+            PrepareStep::Planned(0) => {}
             PrepareStep::Planned(programs) => {
-                self.0.reset();
                 self.0.set_length(*programs as u64);
+                self.0.reset();
                 keep_moving(&self.0, Duration::from_millis(500));
             }
             PrepareStep::Started(name) => self.0.set_message((*name).to_owned()),
@@ -161,16 +162,17 @@ impl Drop for ExperimentBar<'_> {
 impl bench::Progress for ExperimentBar<'_> {
     fn began(&mut self) {
         self.planned = false;
+        self.set_template(WARMING_UP);
         self.shown.reset();
         self.shown.set_length(0);
-        self.set_template(WARMING_UP);
         keep_moving(&self.shown, Duration::from_millis(500));
     }
 
     fn planned(&mut self, runs: u64) {
-        self.shown.reset();
+        // each step draws the bar: before its length is known, it has no place for it
         self.shown.set_length(runs);
         self.set_template(MEASURING);
+        self.shown.reset();
         self.planned = true;
         keep_moving(&self.shown, Duration::from_millis(500));
     }
@@ -217,5 +219,70 @@ impl bench::Progress for ExperimentBar<'_> {
     fn ended(&mut self) {
         self.shown.finish_and_clear();
         self.counting.take().iter().for_each(ProgressBar::finish_and_clear);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Progress as _;
+    use indicatif::TermLike;
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    /// Keeps all that is drawn.
+    #[derive(Clone, Debug, Default)]
+    struct Screen(Arc<Mutex<String>>);
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_has_a_length_whenever_it_is_drawn() {
+        let screen = Screen::default();
+        let target = || ProgressDrawTarget::term_like_with_hz(Box::new(screen.clone()), 255);
+        let mut bar = ExperimentBar::new(None);
+        bar.shown.set_draw_target(target());
+        bar.began();
+        bar.ran("a");
+        bar.planned(7);
+        bar.ran("a");
+        bar.ended();
+        let building = Building::new();
+        building.0.set_draw_target(target());
+        building.step(&PrepareStep::Planned(0));
+        building.step(&PrepareStep::Planned(3));
+        drop(building);
+        let drawn = screen.0.lock().unwrap().clone();
+        assert!(["warm-up 0 runs", " 0/7 ", " 0/3 "].iter().all(|part| drawn.contains(part)), "{drawn}");
+        assert!(!drawn.contains("0/0"), "{drawn}");
     }
 }

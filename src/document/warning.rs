@@ -55,9 +55,20 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.name {
-            write!(f, "{name}: ")?;
+            write!(f, "`{name}`: ")?; // it may end with a colon
         }
         f.write_str(&self.message)?;
         self.help.as_ref().map_or(Ok(()), |help| write!(f, "; help: {help}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_program_may_end_with_a_colon() {
+        let warning = Warning::serious("it varies").about("dash -c :").with_help("run it again");
+        assert_eq!(warning.to_string(), "`dash -c :`: it varies; help: run it again");
     }
 }

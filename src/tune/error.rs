@@ -14,7 +14,9 @@ pub enum TuneError {
     /// The command is not to be run often, or there is no place for what its ways write.
     #[error("{0}")]
     Unfit(String),
-    #[error("interrupted before anything was proven")]
+    #[error(
+        "the experiment was interrupted before it proved anything\nhelp: run it again; --budget 10s makes it short"
+    )]
     Interrupted,
     #[error(transparent)]
     Runs(#[from] ExperimentError),
@@ -32,5 +34,20 @@ impl TuneError {
     /// The message without its help.
     pub(super) fn cause(&self) -> String {
         self.to_string().lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interruption_says_what_helps() {
+        let message = TuneError::Interrupted.to_string();
+        assert_eq!(message.lines().filter(|line| line.starts_with("help: ")).count(), 1, "{message}");
+        assert_eq!(
+            TuneError::Interrupted.cause(),
+            "the experiment was interrupted before it proved anything"
+        );
     }
 }

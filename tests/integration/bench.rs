@@ -344,7 +344,7 @@ fn ignored_failures_by_a_signal_are_counted_with_its_name_and_help() {
         let ran = firstbyte(here.path(), &words);
         assert_eq!(ran.status.code(), Some(0));
         let text = String::from_utf8_lossy(&ran.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains(&format!("{command} (warm): {said} help: see how")), "{text}");
+        assert!(text.contains(&format!("`{command}` (warm): {said} help: see how")), "{text}");
         assert!(text.contains(&format!("ends: firstbyte trace -i -- {command}")), "{text}");
     }
 }

@@ -48,11 +48,11 @@ fn the_gate_of_bench_compares_with_the_reference() {
     let slower = gate(&["true", "sleep 0.02"]);
     let text = String::from_utf8_lossy(&slower.stdout);
     assert_eq!(slower.status.code(), Some(1), "{text}");
-    assert!(text.contains("Too slow\n  sleep 0.02: certainly slower by more than 5 %"), "{text}");
+    assert!(text.contains("Too slow\n  `sleep 0.02`: certainly slower by more than 5 %"), "{text}");
 
     let quiet = gate(&["--style", "none", "true", "sleep 0.02"]);
     let said = String::from_utf8_lossy(&quiet.stderr);
-    assert!(quiet.status.code() == Some(1) && said.contains("sleep 0.02: certainly slower"), "{said}");
+    assert!(quiet.status.code() == Some(1) && said.contains("`sleep 0.02`: certainly slower"), "{said}");
 
     let faster = gate(&["--reference", "sleep 0.02", "true"]);
     assert_eq!(faster.status.code(), Some(0), "{faster:?}");

@@ -58,7 +58,7 @@ fn runs_that_failed_pass_the_gate_only_if_this_is_ignored() {
     let (status, text, _) = compared(&old, &new, &["--fail-if-slower", "5%"]);
     assert_eq!(status, Some(3), "{text}");
     assert!(text.contains("can't tell, 0.026 ×") && text.contains("every run failed (status 127)"), "{text}");
-    assert!(text.contains("Not compared\n  a: its runs failed"), "{text}");
+    assert!(text.contains("Not compared\n  `a`: its runs failed"), "{text}");
     let (status, text, _) = compared(&old, &new, &["--fail-if-slower", "5%", "--ignore-failure"]);
     assert_eq!(status, Some(0), "{text}");
 }

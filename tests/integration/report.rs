@@ -339,7 +339,7 @@ fn a_program_without_a_valid_run_is_listed_with_its_reason_and_ends_nothing() {
     assert_eq!(document.failed.len(), 1);
     assert!(
         showdown_text::render(&document, &NARROW)
-            .contains("broken (warm): killed by SIGSEGV before it printed")
+            .contains("`broken` (warm): killed by SIGSEGV before it printed")
     );
 }
 

@@ -238,6 +238,59 @@ fn a_call_in_which_seccomp_kills_never_returns() {
     }
 }
 
+/// Ends by seccomp while another thread computes whose last call, `read`, returned its own number.
+const KILLED_BESIDE_A_READER: &str = r#"
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile int ended;
+static void *reader(void *unused)
+{
+	char byte;
+	ended = 1 + read(open("/dev/null", O_RDONLY), &byte, 1);
+	for (;;)
+		;
+}
+int main(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, code };
+	pthread_t thread;
+	pthread_create(&thread, 0, reader, 0);
+	while (!ended)
+		;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program))
+		return 1;
+	return getppid() < 0;
+}
+"#;
+
+#[test]
+fn the_last_call_of_a_thread_that_dies_with_the_killed_one_has_returned() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), KILLED_BESIDE_A_READER, &["-pthread"]) else {
+        return skipped("no C compiler");
+    };
+    let words = ["--backend", "ptrace", "-i", "-r", "1", "--", program.to_str().unwrap()];
+    let Some(result) = result(&words) else { return };
+    let last = |name: &str| spans(&result, |span| span["name"] == name).pop().cloned().unwrap();
+    let [killed, reader] = ["getppid", "read"].map(last);
+    assert_ne!(killed["tid"], reader["tid"]);
+    for (call, result) in [(killed, " = ?"), (reader, " = 0")] {
+        assert!(call["detail"].as_str().unwrap().ends_with(result), "{call}");
+    }
+}
+
 /// The kernel tells only the end of such a call.
 #[test]
 fn a_call_that_seccomp_refuses_is_seen() {

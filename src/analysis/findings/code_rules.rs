@@ -88,6 +88,9 @@ const DIVIDED: f64 = 0.6;
 /// Functions that only call what an event asks for.
 const DISPATCHERS: [&str; 2] = ["uv__io_poll", "uv__async_io"];
 
+/// Of the functions that call a program the only one that may also be the program.
+const MAIN: &str = "main";
+
 /// Whether a function only calls the program, its thread or what an event asks for. One without a name says no more.
 fn is_entry(function: &str) -> bool {
     // compilers mark the parts of a function that they divide
@@ -186,7 +189,7 @@ fn parts(nodes: &[Node], root: usize) -> Vec<(String, Nanos)> {
             if let Some(name) = itself {
                 *times.entry(format!("`{name}` itself")).or_default() += time - inside;
             }
-        } else if let Some(name) = name {
+        } else if let Some(name) = name.filter(|name| !is_entry || *name == MAIN) {
             let place = nodes[index].frame.source.as_ref().map(|_| nodes[index].frame.place());
             let place = place.map_or(String::new(), |place| format!(" ({place})"));
             let shown = if interprets { INTERPRETED.to_owned() } else { format!("`{name}`{place}") };

@@ -42,12 +42,21 @@ fn outside_leaf(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Runni
     inside.map(Running::from).chain(language.frames.iter().map(running)).collect()
 }
 
-fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec<Running> {
+fn name(frame: &Frame) -> &str {
+    frame.function.as_deref().unwrap_or_default()
+}
+
+/// Where the functions begin that only call the program, outside of all others.
+fn entries(native: &[Frame]) -> usize {
+    let is_entry = |frame: &Frame| ENTRIES.contains(&name(frame));
+    let inner = native.iter().rposition(|frame| !name(frame).is_empty() && !is_entry(frame));
+    let outer = inner.map_or(0, |inner| inner + 1);
+    native[outer..].iter().position(is_entry).map_or(native.len(), |first| outer + first)
+}
+
+fn by_runs(mut native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec<Running> {
     let runs = runs(&language.frames);
-    let is_loop = |frame: &Frame| {
-        frame.module == language.interpreter
-            && frame.function.as_deref().is_some_and(|name| name.starts_with(main_loop))
-    };
+    let is_loop = |frame: &Frame| frame.module == language.interpreter && name(frame).starts_with(main_loop);
     let loops: Vec<usize> = (0..native.len()).filter(|index| is_loop(&native[*index])).collect();
 
     // A loop that has just been called, or is about to return, has no frames yet or no longer. It is the innermost one, so
@@ -57,6 +66,7 @@ fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec
         if language.native_is_cut { (0, 0) } else { (loops.len() - pairs, runs.len() - pairs) };
     let paired = &loops[first_loop..first_loop + pairs];
     let outermost = paired.last().copied();
+    let entries = native.split_off(entries(&native));
 
     let mut stack = Vec::with_capacity(native.len() + language.frames.len());
     let add = |stack: &mut Vec<Running>, runs: &[Range<usize>]| {
@@ -75,7 +85,9 @@ fn by_runs(native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec
             stack.push(executing(native));
         }
     }
+    // while an interpreter compiles or ends, no loop executes its outermost function
     add(&mut stack, &runs[if pairs == 0 { 0 } else { first_run + pairs }..]);
+    stack.extend(entries.into_iter().map(executing));
     stack
 }
 
@@ -90,9 +102,8 @@ const V8_HANDLER: &str = "Handler";
 fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Running> {
     let pointers = language.frames.iter().filter_map(|it| it.native.map(|native| (native.pointer, it)));
     let own: HashMap<u64, &LanguageFrame> = pointers.collect();
-    let name = |native: &NativeFrame| native.frame.function.clone().unwrap_or_default();
     let is_builtin =
-        |it: &NativeFrame| it.frame.module == language.interpreter && name(it).starts_with(V8_BUILTIN);
+        |it: &NativeFrame| it.frame.module == language.interpreter && name(&it.frame).starts_with(V8_BUILTIN);
     let executes = |it: &NativeFrame| is_builtin(it) || &*it.frame.module == GENERATED;
     let found = |it: &NativeFrame| own.get(&it.pointer).copied().filter(|_| executes(it));
     if !native.iter().any(|it| found(it).is_some()) {
@@ -105,7 +116,7 @@ fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Runnin
         if let Some(of_language) = found(&native) {
             // builtins without a frame of their own use that of their caller
             if last.replace(native.pointer) != Some(native.pointer) {
-                let is_handler = index == 0 && name(&native).ends_with(V8_HANDLER);
+                let is_handler = index == 0 && name(&native.frame).ends_with(V8_HANDLER);
                 let line = running_line(of_language, is_handler, is_builtin(&native));
                 stack.push(Running { line, ..running(of_language) });
             }
@@ -134,7 +145,7 @@ fn running_line(frame: &LanguageFrame, is_handler: bool, is_interpreted: bool) -
 
 /// Whether native code is shown beside language frames.
 fn does_work(native: &Frame, language: &LanguageStack) -> bool {
-    let name = native.function.as_deref().unwrap_or_default();
+    let name = name(native);
     if ENTRIES.contains(&name) {
         return false;
     }
@@ -159,7 +170,7 @@ fn runs(frames: &[LanguageFrame]) -> Vec<Range<usize>> {
 
 /// Whether a native frame is shown beside language frames.
 fn is_kept(native: &Frame, language: &LanguageStack, is_outside: bool) -> bool {
-    let name = native.function.as_deref().unwrap_or_default();
+    let name = name(native);
     if native.module == language.interpreter {
         return work::COLLECTORS.iter().any(|known| name.starts_with(known));
     }
@@ -248,6 +259,15 @@ mod tests {
         let stack = "/x.so:f /py:Eval /f.so:partial /py:Eval";
         assert_eq!(merged_names(stack, &language("c | b | a |", true)), "f c partial b a");
         assert_eq!(merged_names("/x.so:f", &language("b a |", true)), "f b a", "without a loop");
+    }
+
+    #[test]
+    fn a_function_without_a_loop_is_called_by_the_start_of_c() {
+        let start = "/libc:__libc_start_call_main /libc: /libc:__libc_start_main /py:_start";
+        let stack = format!("/libc:malloc /py:compile /py:main {start}");
+        assert_eq!(merged_names(&stack, &language("a |", false)), "malloc a");
+        assert_eq!(merged_names("/libc:malloc /libc:", &language("a |", false)), "malloc ? a", "no start");
+        assert_eq!(merged_names("/libc:malloc /libc: /py:main", &language("a |", false)), "malloc ? a");
     }
 
     #[test]

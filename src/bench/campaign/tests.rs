@@ -33,6 +33,8 @@ enum Exception {
     TimedOut,
     /// And its time was up only because of that.
     Suspended,
+    /// It was observed by a single stop.
+    Unseen,
 }
 
 impl Runner for Scripted {
@@ -69,6 +71,9 @@ impl Runner for Scripted {
             Some(Exception::TimedOut) => recording.killed = Some(Killed::TimedOut),
             Some(Exception::Suspended) => {
                 (recording.suspended, recording.killed) = (true, Some(Killed::TimedOut));
+            }
+            Some(Exception::Unseen) => {
+                recording.events.push(Event { kind: EventKind::Resumed, ..recording.events[0].clone() });
             }
             Some(Exception::WrongExit) => recording.exit = ExitStatus::Code(7),
             None => {}
@@ -182,6 +187,15 @@ fn a_run_during_which_we_were_stopped_is_made_again_whatever_it_is_for() {
         assert_eq!((series.samples.len(), series.rejected.len()), (4, 1));
         assert_eq!(series.rejected[0].reason, validity::SUSPENDED);
     }
+}
+
+#[test]
+fn a_run_whose_first_byte_we_missed_is_made_again_without_a_word() {
+    let run = WARMUP as usize + 1;
+    let mut runner = Scripted { exceptions: vec![(0, run, Exception::Unseen)], ..Scripted::default() };
+    let series = carry_out(1, &campaign(4, false), &mut runner).series.remove(0);
+    assert_eq!((series.samples.len(), series.rejected.len()), (4, 0));
+    assert_eq!(runner.runs, [run + 4]);
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn line(program: &CheckedProgram, budget: &JudgedBudget, partial: bool) -> Row {
 }
 
 fn came(program: &CheckedProgram) -> Option<PageBlock> {
-    let title = format!("{}: new since the budgets were written", visible(&program.name));
+    let title = format!("`{}`: new since the budgets were written", visible(&program.name));
     let items: Vec<String> = program.came.iter().map(|one| visible(&change(one))).collect();
     (!items.is_empty()).then_some(PageBlock::List { title, items })
 }

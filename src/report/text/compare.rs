@@ -28,7 +28,7 @@ pub fn render(document: &CompareDocument, judge: Option<Gate>, terminal: &Termin
     parts.extend(document.programs.iter().map(|program| changed(program, terminal)));
 
     let only = |names: &[String], which: &str| {
-        names.iter().map(|name| format!("{name}: only in the {which} file")).collect::<Vec<_>>()
+        names.iter().map(|name| format!("`{name}`: only in the {which} file")).collect::<Vec<_>>()
     };
     let facts: Vec<String> =
         document.differing.iter().map(|fact| format!("measured differently: {fact}")).collect();
@@ -133,13 +133,13 @@ fn count_change(change: &CountChange) -> String {
 fn gate(document: &CompareDocument, Gate { limit, ignore_failure }: Gate, terminal: &Terminal) -> String {
     let slower = document.slower_than(limit);
     let untimed = document.untimed();
-    let unknown = |name: &str| format!("{name}: no times to compare, so it may be slower");
+    let unknown = |name: &str| format!("`{name}`: no times to compare, so it may be slower");
     if slower.is_empty() && !untimed.is_empty() {
         return list("Not compared", untimed.into_iter().map(unknown), terminal);
     }
     let failed = document.failed();
     if slower.is_empty() && !ignore_failure && !failed.is_empty() {
-        let line = |name: &str| format!("{name}: its runs failed (--ignore-failure accepts this)");
+        let line = |name: &str| format!("`{name}`: its runs failed (--ignore-failure accepts this)");
         return list("Not compared", failed.into_iter().map(line), terminal);
     }
     gate::verdict(&slower, limit, terminal)

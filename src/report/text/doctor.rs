@@ -79,8 +79,7 @@ fn check_lines(check: &Check, terminal: &Terminal) -> Vec<String> {
         lines.push(terminal.wrap(&format!("{indent}{label}{}", visible(why)), INDENT + label.len()));
     }
     if let Some(fix) = &check.fix {
-        // on one line, however long: it is copied
-        lines.push(format!("{indent}fix: {}", visible(fix)));
+        lines.push(command(&format!("{indent}fix: "), &visible(fix), terminal));
     }
     lines
 }
@@ -114,7 +113,41 @@ fn summary(checks: &[Check], install: &InstallPlan, terminal: &Terminal) -> Vec<
         vec![format!("{works} {}, {partly} {} partly, {not} {does} not work", verb(works), verb(partly))];
     if let Some(command) = &install.command {
         lines.push(terminal.wrap("to install the missing tools, run `firstbyte doctor --install` or:", 0));
-        lines.push(visible(command));
+        lines.push(self::command("", &visible(command), terminal));
+    }
+    lines
+}
+
+/// A command, which may be copied: a shell joins its lines again.
+fn command(before: &str, command: &str, terminal: &Terminal) -> String {
+    let indent = columns(before);
+    let width = terminal.width.saturating_sub(indent);
+    if columns(command) <= width {
+        return format!("{before}{command}");
+    }
+    let steps = command.split_inclusive(" && ").flat_map(|step| continued(step.trim_end(), width));
+    before.to_owned() + &steps.collect::<Vec<_>>().join(&format!("\n{}", " ".repeat(indent)))
+}
+
+/// One step of a command in lines that end with a backslash. What is quoted may not be broken.
+fn continued(step: &str, width: usize) -> Vec<String> {
+    if step.contains(['\'', '"', '\\']) {
+        return vec![step.to_owned()];
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in step.split(' ') {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(word) + 2 <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            last => {
+                if let Some(line) = last {
+                    line.push_str(" \\");
+                }
+                lines.push(word.to_owned());
+            }
+        }
     }
     lines
 }
@@ -255,6 +288,23 @@ mod tests {
         let machine = Machine { mitigations: Some(mitigations), ..Machine::default() };
         let shown = super::mitigations(&machine);
         assert_eq!(shown.as_deref(), Some("2 active, 1 vulnerable (spectre_v2), of 3 known"));
+    }
+
+    #[test]
+    fn a_long_command_has_lines_that_a_shell_joins() {
+        let of = |text: &str| command("    fix: ", text, &Terminal { width: 40, ..Terminal::default() });
+        assert_eq!(of("sudo a"), "    fix: sudo a");
+        insta::assert_snapshot!(of("sudo groupadd -f x && sudo install one two three four five six && sudo c"), @r"
+            fix: sudo groupadd -f x &&
+                 sudo install one two three \
+                 four five six &&
+                 sudo c
+        ");
+        let quoted = "sh -c 'echo a  b                       c'";
+        assert_eq!(of(quoted), format!("    fix: {quoted}"));
+        let words = of("w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12");
+        assert!(words.lines().all(|line| columns(line) <= 40), "{words}");
+        assert_eq!(words.split_whitespace().filter(|word| word.starts_with('w')).count(), 12);
     }
 
     #[test]

@@ -9,6 +9,6 @@ pub fn verdict(slower: &[&str], limit: f64, terminal: &Terminal) -> String {
     if slower.is_empty() {
         return terminal.wrap(&format!("No program is certainly slower by more than {percent} %."), 0) + "\n";
     }
-    let line = |name: &&str| format!("{name}: certainly slower by more than {percent} %");
+    let line = |name: &&str| format!("`{name}`: certainly slower by more than {percent} %");
     list("Too slow", slower.iter().map(line), terminal)
 }

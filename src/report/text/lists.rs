@@ -35,7 +35,7 @@ pub(crate) fn notes(document: &Document, terminal: &Terminal) -> String {
     let lines = document.results.iter().flat_map(|m| {
         let name = under(m.label(), m.cache);
         let limits = m.limits().into_iter().map(|limit| format!("{name}: {limit}"));
-        let help = format!("help: see how `{name}` ends: firstbyte trace -i -- {}", m.command_line());
+        let help = format!("help: see how {name} ends: firstbyte trace -i -- {}", m.command_line());
         let help = (!m.failures().is_empty()).then_some(help);
         let influences = influences(m).map(|text| format!("{name}*: {text}"));
         let warm = m.cold.as_ref().into_iter().flat_map(|cold| warm(&name, cold)).collect::<Vec<_>>();
@@ -75,7 +75,7 @@ fn warm(name: &str, cold: &ColdRuns) -> Vec<String> {
     left.into_iter().chain(doubt).collect()
 }
 
-/// A name with the state of the page cache.
+/// A name, which may end with a colon, with the state of the page cache.
 fn under(name: &str, cache: Option<Cache>) -> String {
-    cache.map_or(name.to_owned(), |cache| format!("{name} ({})", cache.name()))
+    cache.map_or(format!("`{name}`"), |cache| format!("`{name}` ({})", cache.name()))
 }

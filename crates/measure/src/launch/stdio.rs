@@ -83,6 +83,8 @@ pub struct Collected {
     pub differs: bool,
     /// When the first bytes arrived at our end, and how many.
     pub first_read: Option<(Nanos, u64)>,
+    /// The tracee had ended before that.
+    pub late: bool,
     /// The last bytes of stderr, at most 4 KiB.
     pub stderr: Vec<u8>,
     /// When the moment came that ends the run (see [`Stdout::end_at`]), and what showed it.
@@ -249,6 +251,11 @@ impl Stdout {
         self.drain_stdout();
     }
 
+    /// Notes that the tracee has ended: what was not read by then arrived earlier than it is read.
+    pub(super) fn note_end(&mut self) {
+        self.collected.late |= self.collected.first_read.is_none();
+    }
+
     /// Reads the rest. Nobody is left who could write more.
     pub(super) fn complete(&mut self) {
         self.drain();
@@ -403,4 +410,26 @@ fn file(kept: Option<&Path>) -> Result<(File, OwnedFd), LaunchError> {
     let ours = kept.map_or_else(temporary_file, |path| open(path).map_err(resource))?;
     let tracee = OwnedFd::from(ours.try_clone().map_err(resource)?);
     Ok((ours, tracee))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_is_read_after_the_end_is_late() {
+        let late = |ends_first: bool| {
+            let mut stdout = Stdout::open(OutputKind::Pipe, None, None).unwrap();
+            let mut writer = File::from(stdout.tracee.as_ref().unwrap().try_clone().unwrap());
+            writer.write_all(b"x").unwrap();
+            if ends_first {
+                stdout.note_end();
+            }
+            stdout.drain();
+            stdout.note_end();
+            stdout.finish().late
+        };
+        assert_eq!([false, true].map(late), [false, true]);
+    }
 }

@@ -200,6 +200,9 @@ fn read_first_byte(stdout: &mut Stdout) -> bool {
         match attendant::attended(|| polled_for_long([end, output, errors])).flatten() {
             Some([false, false, true]) => stdout.drain(),
             Some([ended, has_output, _]) if ended || has_output => {
+                if ended {
+                    stdout.note_end();
+                }
                 if has_output {
                     stdout.drain_stdout();
                 }
@@ -380,6 +383,9 @@ pub(crate) fn reason_to_kill(left: Option<Duration>, stopped: Option<i32>) -> Op
 /// Whether the child has exited, after waiting at most `pause`. Reads output as it arrives.
 fn wait_for_both(end: &ChildEnd, stdout: &mut Stdout, pause: Duration) -> bool {
     let (ended, has_output) = end.wait(stdout.pollable(), pause);
+    if ended {
+        stdout.note_end();
+    }
     if has_output {
         stdout.drain();
     }

@@ -66,6 +66,14 @@ impl Recording {
         calls.any(|call| call.processor.is_some())
     }
 
+    /// Whether it was observed by a single stop, and we did not have the processor when its first byte arrived. Such a
+    /// recording must not become a sample.
+    pub fn missed_first_byte(&self) -> bool {
+        let has = |wanted: fn(&EventKind) -> bool| self.events.iter().any(|event| wanted(&event.kind));
+        let was_read = has(|kind| matches!(kind, EventKind::FirstRead { .. }));
+        self.output.bytes > Some(0) && has(|kind| *kind == EventKind::Resumed) && !was_read
+    }
+
     /// How many writes of output there were.
     pub fn output_writes(&self) -> u64 {
         let last = self.events.iter().rev().find_map(|event| match event.kind {

@@ -45,6 +45,28 @@ fn user_code_is_named_where_its_calls_divide_it() {
 }
 
 #[test]
+fn a_function_of_the_start_of_c_is_not_named() {
+    let text = |start: &str, inside: f64| {
+        let nodes = vec![
+            node(None, "/bin/p", None, 800_000.0),
+            node(Some(0), "/lib/libc.so.6", Some(start), 500_000.0),
+            node(Some(1), "/lib/libc.so.6", Some("malloc"), inside),
+            node(Some(0), "/bin/p", Some("parse"), 300_000.0),
+        ];
+        let divided = Divided { nodes, ..Divided::default() };
+        let user_code = Some(UserCode { divided, ..UserCode::default() });
+        let summary = Summary { user_code, ..Summary::of(vec![run(quiet())]).unwrap() };
+        let found = findings(&summary, &MachineFacts::default());
+        found.into_iter().find(|it| it.rule == "user-code").unwrap().text
+    };
+    for start in ["__libc_start_call_main", "_start", "start_thread"] {
+        assert!(text(start, 30_000.0).contains("calls: `parse` 300 µs."), "{start}");
+    }
+    assert!(text("main", 30_000.0).contains("calls: `main` 500 µs, `parse` 300 µs."));
+    assert!(text("_start", 400_000.0).contains("calls: `malloc` 400 µs, `parse` 300 µs."));
+}
+
+#[test]
 fn the_file_whose_functions_have_no_names_is_named() {
     let frame = |module: &str| Frame::native(module, None);
     let function = |time: f64| Function {

@@ -1,7 +1,8 @@
-//! Random memory, for the tests of readers.
+//! Random memory and memory of given words, for the tests of readers.
 
 use super::frame::{RawFrame, Stopped};
 use crate::tracer::ptrace::place::StoppedAt;
+use std::collections::HashMap;
 
 /// Memory below one MiB whose words are those of `word`; `None`: the address of a place near it, so pointers lead somewhere.
 pub(super) fn random(
@@ -15,6 +16,17 @@ pub(super) fn random(
             place.copy_from_slice(&value.to_le_bytes());
         }
         if address < 0x10_0000 { room.len() } else { 0 }
+    }
+}
+
+/// Memory with these words: address and value each. The others are 0.
+pub(super) fn words(known: Vec<(u64, u64)>) -> impl Fn(u64, &mut [u8]) -> usize {
+    let known: HashMap<u64, u64> = known.into_iter().collect();
+    move |page, room| {
+        for (address, place) in (page..).step_by(8).zip(room.chunks_exact_mut(8)) {
+            place.copy_from_slice(&known.get(&address).copied().unwrap_or_default().to_le_bytes());
+        }
+        room.len()
     }
 }
 

@@ -38,6 +38,10 @@ const ENVIRONMENT: u64 = 32;
 /// In the first word of an environment: `VM_FRAME_FLAG_FINISH`, `VM_FRAME_FLAG_CFRAME`.
 const FINISH: u64 = 0x20;
 const NATIVE: u64 = 0x80;
+/// `VM_FRAME_MAGIC_MASK`, and the kind of the frame outside of all others. It bears the name of the program, and executes
+/// nothing (`Init_VM` in vm.c); Ruby's own backtraces leave it out, too.
+const KIND: u64 = 0x7fff_0001;
+const DUMMY: u64 = 0x7999_0001;
 /// `rb_iseq_t.body`; in that `iseq_encoded`, and `pathobj`, `label`, `first_lineno` of `location`.
 const BODY: u64 = 16;
 const ENCODED: u64 = 8;
@@ -190,7 +194,7 @@ impl Walk<'_, '_> {
             let Some(frame) = at.filter(|frame| *frame < end) else { break };
             let environment = self.word(frame, ENVIRONMENT)?;
             let flags = self.word(environment, 0).unwrap_or(NATIVE);
-            if flags & NATIVE == 0 {
+            if flags & NATIVE == 0 && flags & KIND != DUMMY {
                 frames.extend(self.frame(frame));
             }
             if flags & FINISH != 0 {
@@ -305,7 +309,7 @@ pub(super) fn fuzzed(version: u8, at: u64) -> Option<Box<dyn Interpreter>> {
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;
-    use super::super::random::{at, named, random};
+    use super::super::random::{at, named, random, words};
     use super::*;
 
     #[test]
@@ -337,6 +341,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_outermost_frame_is_no_function() {
+        const METHOD: u64 = 0x1111_0001;
+        const EVAL: u64 = 0x7777_0001;
+        let (context, stack, frame, sequence, body, text) = (0x1000, 0x2000, 64, 0x3000, 0x4000, 0x5000);
+        let mut known = vec![(context + STACK, stack), (context + STACK_SIZE, 4 * frame / 8)];
+        known.extend([(context + FRAMES, stack), (sequence + BODY, body)]);
+        known.extend([(body + LABEL, text), (body + PATH, text), (text + 16, u64::from(b'f'))]);
+        known.push((text, STRING | 1 << 14));
+        for (index, flags) in (0..).zip([METHOD, NATIVE | 0x5555_0001, EVAL | FINISH, DUMMY | FINISH]) {
+            let (at, environment) = (stack + index * frame, 0x6000 + index * 8);
+            known.extend([(at + SEQUENCE, sequence), (at + ENVIRONMENT, environment), (environment, flags)]);
+        }
+        let (source, mut memory, mut functions) = (words(known), Memory::default(), Functions::new());
+        let layout = Layout::of(Some((3, 1))).unwrap();
+        let mut walk = Walk { layout, memory: &mut memory.reader(&source), functions: &mut functions };
+        let frames = walk.frames(context).unwrap();
+        let frames: Vec<_> = frames.iter().map(RawFrame::named).collect();
+        let frames: Vec<_> = frames.iter().map(|it| (&*it.function.name, it.begins_run)).collect();
+        assert_eq!(frames, [("f", false), ("f", true)], "a method, and `<main>`");
     }
 
     #[test]

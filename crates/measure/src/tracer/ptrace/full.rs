@@ -12,7 +12,7 @@ use crate::clock;
 use crate::tracer::event::{Call, Content, Image, OnProcessor, WantedContents, auxiliary_vector};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::mem::offset_of;
 
@@ -29,6 +29,8 @@ pub(super) struct FullEvents {
     flights: HashMap<i32, Flight>,
     /// Calls that were interrupted, by thread, each with its event in case it does not continue.
     interrupted: HashMap<i32, (Flight, Event)>,
+    /// Threads that seccomp kills in the call that ended last.
+    killed: HashSet<i32>,
     /// The first exec has begun.
     begun: bool,
     wanted: WantedContents,
@@ -53,6 +55,7 @@ impl FullEvents {
 
     /// A thread is at the entry of a call, either for the first time or because an interrupted call `continues`.
     pub(super) fn entered(&mut self, tracee: TracedThread, task: Task, entry: &EnteredCall, continues: bool) {
+        self.killed.remove(&task.thread);
         match self.interrupted.remove(&task.thread) {
             Some((flight, _)) if continues => {
                 self.flights.insert(task.thread, flight);
@@ -77,6 +80,9 @@ impl FullEvents {
         let Some(flight) = self.flights.remove(&task.thread) else { return };
         if flight.exec.is_some() && result == 0 {
             return; // a successful exec is not a call of the new image
+        }
+        if result == rolled_back(&flight.entry) && tracee.awaits(libc::SIGSYS) {
+            self.killed.insert(task.thread);
         }
 
         let processor = flight.processor.zip(self.times.of(task)).map(|(entry, exit)| Box::new([entry, exit]));
@@ -134,6 +140,11 @@ impl FullEvents {
         self.push(entered, task, EventKind::Call(Box::new(call)));
     }
 
+    /// Whether a thread that SIGSYS ends made the call for which seccomp kills. Others of its process die of it, too.
+    pub(super) fn was_killed_in_call(&mut self, thread: i32) -> bool {
+        self.killed.remove(&thread)
+    }
+
     /// Moves the events since the last call to the end of `events`.
     pub(super) fn drain_into(&mut self, events: &mut Vec<Event>) {
         events.append(&mut self.events);
@@ -149,15 +160,20 @@ impl FullEvents {
     }
 }
 
-/// If seccomp killed a thread in its last call, that never returned: the kernel has only put the call's number back into the
-/// register of the result (`syscall_rollback`).
+/// What the kernel has put back into the register of the result where seccomp kills (`syscall_rollback`). The call may also
+/// have returned this: `read` has the number 0.
+fn rolled_back(entry: &EnteredCall) -> i64 {
+    if cfg!(target_arch = "aarch64") { entry.arguments[0].cast_signed() } else { entry.call.number.into() }
+}
+
+/// The last call of a thread that seccomp killed in it never returned.
 pub(super) fn correct_killed_call(events: &mut [Event], thread: i32) {
     let own = events.iter_mut().rev().filter(|event| event.tid == thread.cast_unsigned());
-    let calls = own.filter_map(|event| match &mut event.kind {
+    let mut calls = own.filter_map(|event| match &mut event.kind {
         EventKind::Call(call) => Some((&mut event.at, call)),
         _ => None,
     });
-    if let Some((at, call)) = calls.take(1).find(|(_, call)| call.result == Some(call.call.number.into())) {
+    if let Some((at, call)) = calls.next() {
         call.result = None;
         *at = call.entered;
     }

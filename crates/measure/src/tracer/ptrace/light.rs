@@ -3,8 +3,13 @@
 //! It runs untraced before and after it. The entry of `execve` is noted by the child itself, the first byte as it arrives at
 //! our end, the exit when the kernel tells us. So the write is not seen: it is a part of the setup. A process, a thread or
 //! a program that it starts is not seen either. So a run is observed in this way only if earlier ones had none.
+//!
+//! All this holds only while the kernel gives us the processor whenever we have work. Where it lets the program run instead
+//! between its stop and our wait, or between its write and our read, both end at instants that nobody saw. Such a recording
+//! has no first byte ([`Recording::missed_first_byte`]), and the run is made again, after some of them with more stops.
 
 use crate::launch::exec_stop::{self, ExecStop, pass_exec_stop};
+use crate::launch::usage::times_preempted;
 use crate::launch::wait::Ended;
 use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
 use crate::tracer::{Backend, Event, EventKind, Recording, RunOptions, frame, until_cleared};
@@ -35,7 +40,13 @@ pub(super) fn run(launcher: &mut Launcher, options: &RunOptions) -> Result<Recor
     let stop = pass_exec_stop(&child, options.timeout);
     let ended = until_cleared(launcher, options, &child, &mut stdout, watch)?;
 
-    let mut recording = frame(Backend::Ptrace, launcher, options, &child, &ended, stdout.finish());
+    let mut collected = stdout.finish();
+    let missed = collected.late || stop.is_some_and(|stop| times_preempted() != stop.preempted);
+    if missed {
+        collected.first_read = None;
+    }
+    launcher.learn_whether_seen(!missed);
+    let mut recording = frame(Backend::Ptrace, launcher, options, &child, &ended, collected);
     recording.events.extend(events(launcher.entered(), stop, &ended, recording.root));
     recording.events.sort_by_key(|event| event.at); // stable: events at the same instant keep their order
     Ok(recording)
@@ -46,7 +57,7 @@ fn events(entered: Nanos, stop: Option<ExecStop>, ended: &Ended, root: u32) -> V
     let event = |at, kind| Event { at, pid: root, tid: root, kind };
     let mut events = vec![event(entered, EventKind::ExecEnter)];
     let [first, then] = ended.slept;
-    if let Some(ExecStop { returned, resumed }) = stop {
+    if let Some(ExecStop { returned, resumed, .. }) = stop {
         events.push(event(returned, EventKind::ExecExit { result: 0 }));
         events.push(event(first.unwrap_or(resumed), EventKind::Resumed));
     }

@@ -234,7 +234,7 @@ impl<'r> Observers<'r> {
         }
         if let Some(full) = &mut self.full {
             full.exiting(task);
-            if libc::WTERMSIG(status) == libc::SIGSYS {
+            if libc::WTERMSIG(status) == libc::SIGSYS && full.was_killed_in_call(task.thread) {
                 correct_killed_call(&mut self.events, task.thread);
             }
         }

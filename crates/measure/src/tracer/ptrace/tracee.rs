@@ -4,6 +4,7 @@
 //! happened.
 
 use crate::arch::{Syscall, audit};
+use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -127,6 +128,14 @@ impl TracedThread {
         // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
         let info = unsafe { room.assume_init() };
         (got > 0).then_some((info.instruction_pointer, info.stack_pointer))
+    }
+
+    /// Whether a signal is on its way to this thread, and to no other one of its process (`SigPnd` in `proc_pid_status(5)`).
+    pub(super) fn awaits(self, signal: i32) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0)).unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigPnd:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
     }
 
     /// Whether it stopped because an event of `perf_event_open(2)` sent it the SIGTRAP (`attr.sigtrap`) that it is about to get.

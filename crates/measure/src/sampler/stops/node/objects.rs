@@ -237,6 +237,23 @@ mod tests {
     }
 
     #[test]
+    fn a_part_may_be_of_a_string_that_stands_for_another() {
+        let mut objects = Objects(vec![0; 0x10000]);
+        objects.string(WHOLE, SEQUENTIAL | ONE_BYTE, 9, b"a/name.js");
+        objects.with_two(0x4000, THIN, 9, [WHOLE + 1, 0]);
+        assert_eq!(objects.name(0x4000).as_deref(), Some("a/name.js"), "the other one has the characters");
+        let mut part = |length, place: u64| {
+            objects.with_two(OUTER, SLICED | ONE_BYTE, length, [0x4001, place << 32]);
+            objects.name(OUTER)
+        };
+        let parts = [(4, 2), (2, 7), (0, 9)].map(|(length, place)| part(length, place));
+        assert_eq!(parts.map(Option::unwrap), ["name", "js", ""]);
+        assert_eq!(part(3, 7), None);
+        objects.with_two(0x4000, THIN, 9, [0x4001, 0]);
+        assert_eq!(objects.name(0x4000), None, "it stands for itself");
+    }
+
+    #[test]
     fn a_part_may_be_of_a_part_and_of_two_strings() {
         let mut objects = Objects(vec![0; 0x10000]);
         objects.string(0x2000, SEQUENTIAL | ONE_BYTE, 6, b"first/");

@@ -86,3 +86,114 @@ fn flags(word: u64) -> u32 {
     let (low, high) = (word as u32, (word >> 32) as u32);
     if low == 0 { high } else { low }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::memory::Memory;
+    use super::super::super::random::words;
+    use super::super::layout::example;
+    use super::*;
+
+    const SOURCE: u32 = 100;
+    const FUNCTION: u32 = 4;
+    /// Where no integer and no pointer may be.
+    const VARIABLE: u64 = 0xbad << 8;
+    /// Strings, and where one would be that is none.
+    const OWN: u64 = 0x3001;
+    const INFERRED: u64 = 0x4001;
+    const UNDEFINED: u64 = 0x5001;
+
+    fn small(number: u32) -> u64 {
+        u64::from(number) << 32
+    }
+
+    /// An object of a type, with its map beside it and the words after its map.
+    fn object(pointer: u64, kind: u64, fields: &[u64]) -> Vec<(u64, u64)> {
+        let (at, map) = (pointer - 1, pointer - 0x101);
+        let fields = (at + 8..).step_by(8).zip(fields.iter().copied());
+        [(map + 8, kind << 32), (at, map + 1)].into_iter().chain(fields).collect()
+    }
+
+    /// One with these flags, whose number of local variables is followed by these words.
+    fn scope(has_early_positions: bool, flags: u32, locals: u32, rest: &[u64]) -> Option<(String, u32)> {
+        let mut layout = example::layout();
+        layout.has_early_positions = has_early_positions;
+        let fields = [&[small(flags), small(0), small(locals)], rest].concat();
+        let name = |name: &[u8; 8]| [small(8), u64::from_le_bytes(*name)];
+        let memory = [
+            object(0x2001, layout.types.scope.into(), &fields),
+            object(OWN, 8, &name(b"own name")),
+            object(INFERRED, 8, &name(b"inferred")),
+            object(UNDEFINED, 131, &[]),
+        ];
+        let (source, mut read) = (words(memory.concat()), Memory::default());
+        let mut heap = Heap { layout: &layout, memory: &mut read.reader(&source) };
+        heap.scope(0x2001, SOURCE as usize).map(|it| (it.name, it.start))
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "as the function that is tested")]
+    fn named(name: &str, start: u32) -> Option<(String, u32)> {
+        Some((name.to_owned(), start))
+    }
+
+    #[test]
+    fn a_module_may_have_a_word_before_its_names() {
+        let (variables, positions) = ([VARIABLE; 4], [small(0), small(SOURCE)]);
+        for kind in [3, 5] {
+            let whole = [&variables[..], &positions].concat();
+            assert_eq!(scope(false, kind, 2, &whole), named("<module>", 0));
+            assert_eq!(scope(false, kind, 2, &[&[small(7)], &whole[..]].concat()), named("<module>", 0));
+            // what is no whole source is no scope of a module
+            let part = [&variables[..], &[small(0), small(SOURCE - 1)]].concat();
+            assert_eq!(scope(false, kind, 2, &part), None);
+            assert_eq!(scope(false, kind, 2, &[&[small(7); 2], &whole[..]].concat()), None);
+        }
+        let later = [&[small(7)], &variables[..], &positions].concat();
+        assert_eq!(scope(false, FUNCTION, 2, &later), None, "only those of modules have it");
+    }
+
+    #[test]
+    fn a_module_may_have_its_positions_before_its_names() {
+        for kind in [3, 5] {
+            let early = [small(0), small(SOURCE), VARIABLE, VARIABLE];
+            assert_eq!(scope(true, kind, 1, &early), named("<module>", 0));
+            let named_one = [small(0), small(SOURCE), small(7), VARIABLE, VARIABLE, OWN, small(0)];
+            assert_eq!(scope(true, kind | 1 << 12, 1, &named_one), named("own name", 0));
+        }
+    }
+
+    #[test]
+    fn the_names_of_a_function_follow_its_variables() {
+        let at = [small(20), small(30)];
+        assert_eq!(scope(false, FUNCTION, 0, &at), named("(anonymous)", 20));
+        let own = [&[VARIABLE; 2], &[OWN, small(0)], &at[..]].concat();
+        assert_eq!(scope(false, FUNCTION | 1 << 12, 1, &own), named("own name", 20));
+        let inferred = [&[INFERRED], &at[..]].concat();
+        assert_eq!(scope(false, FUNCTION | 1 << 14, 0, &inferred), named("inferred", 20));
+        let undefined = [&[UNDEFINED], &at[..]].concat();
+        assert_eq!(scope(false, FUNCTION | 1 << 14, 0, &undefined), named("(anonymous)", 20));
+        let all = [&[VARIABLE, OWN, small(0), INFERRED], &at[..]].concat();
+        let flags = FUNCTION | 1 << 10 | 2 << 12 | 1 << 14;
+        assert_eq!(scope(false, flags, 0, &all), named("own name", 20));
+    }
+
+    #[test]
+    fn the_names_of_many_variables_are_elsewhere() {
+        for (locals, names) in [(74, 74), (75, 1)] {
+            let rest = [vec![VARIABLE; names + locals as usize], vec![small(20), small(30)]].concat();
+            assert_eq!(scope(false, FUNCTION, locals, &rest), named("(anonymous)", 20), "{locals}");
+        }
+    }
+
+    #[test]
+    fn a_scope_lies_within_its_source() {
+        let within = |start, end| scope(false, FUNCTION, 0, &[small(start), small(end)]);
+        assert_eq!([within(0, SOURCE), within(1, SOURCE)], [named("<module>", 0), named("(anonymous)", 1)]);
+        assert_eq!([within(1, SOURCE + 1), within(31, 30)], [None, None]);
+    }
+
+    #[test]
+    fn flags_are_in_either_half() {
+        assert_eq!([small(7), 7, 0].map(flags), [7, 7, 0]);
+    }
+}

@@ -42,6 +42,8 @@ pub struct ObservedRuns {
     pub rejected: Vec<String>,
     /// The user interrupted it before all runs were made.
     pub interrupted: bool,
+    /// Their user code, where stops of ptrace hide it.
+    pub user: Option<SampledUser>,
     /// How the first run, which was untraced, ended.
     pub untraced_exit: Option<ExitStatus>,
     /// The rights that the program's file gives it, and that a run under ptrace does not get.
@@ -84,18 +86,27 @@ impl From<Series> for ObservedRuns {
     }
 }
 
+/// User code of an untraced run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledUser {
+    /// Of all its threads and processes, in nanoseconds.
+    pub time: f64,
+    /// How many samples say so.
+    pub samples: usize,
+    /// The runs that were made for it.
+    pub executions: u64,
+}
+
 /// Where stops make runs this many times as long, what they leave between them does not say how it divides into system calls
 /// and user code.
 const HIDING_STOPS: f64 = 3.0;
 
 impl ObservedRuns {
-    /// Whether the stops of ptrace hide how much of a run is user code: the kernel does not say how long threads had a
-    /// processor between them.
-    pub fn hides_user_code(&self) -> bool {
-        let hides = |run: &Recording| run.backend == Backend::Ptrace && !run.has_processor_times();
-        let walls = median_of(&self.traced).zip(median_of(&self.untraced));
-        self.recordings.iter().any(hides)
-            && walls.is_some_and(|(traced, untraced)| traced > HIDING_STOPS * untraced)
+    /// The wall time of an untraced run in nanoseconds, where the stops of ptrace hide how much of it is user code.
+    pub fn hidden_wall(&self) -> Option<f64> {
+        let by_ptrace = self.recordings.iter().any(|run| run.backend == Backend::Ptrace);
+        let (traced, untraced) = median_of(&self.traced).zip(median_of(&self.untraced))?;
+        (by_ptrace && traced > HIDING_STOPS * untraced).then_some(untraced)
     }
 }
 

@@ -120,7 +120,7 @@ impl TraceAnalysis {
         analysis.summary.recorded = recorded.filter(|_| mark.is_none());
         analysis.summary.within = mark;
         analysis.costs = costs;
-        if analysis.observed.hides_user_code() {
+        if analysis.observed.user.is_none() && analysis.observed.hidden_wall().is_some() {
             analysis.caveats.push(HIDDEN_USER_CODE.to_owned());
         }
         match region {
@@ -221,6 +221,7 @@ impl TraceAnalysis {
     pub fn executions(&self) -> u64 {
         let counted = self.cpuid.is_ok_and(|cpuid| cpuid.is_some()) && self.observed.executions > 0;
         self.observed.executions
+            + self.observed.user.map_or(0, |user| user.executions)
             + self.sampling_executions
             + u64::from(counted)
             + 2 * u64::from(self.reports.is_some())

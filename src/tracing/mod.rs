@@ -79,6 +79,7 @@ impl<'p> Tracing<'p> {
         first: impl FnOnce(&TraceAnalysis) -> Result<(), E>,
     ) -> Result<TraceAnalysis, E> {
         let mut observed = self.observe([command.clone()])?;
+        self.look_for_user_code(std::slice::from_ref(command), &mut observed)?;
         let costs = self.calibrate(&mut observed)?;
         let [observed] = observed;
         let mut analysis = self.analyse(command, observed, costs)?;
@@ -90,6 +91,7 @@ impl<'p> Tracing<'p> {
     /// Traces two commands that alternate.
     pub fn trace_both(&mut self, commands: &[Command; 2]) -> Result<[TraceAnalysis; 2], TraceError> {
         let mut observed = self.observe(commands.clone())?;
+        self.look_for_user_code(commands, &mut observed)?;
         let costs = self.calibrate(&mut observed)?;
         let [first, second] = observed;
         let mut one = |command: &Command, observed| {
@@ -103,6 +105,25 @@ impl<'p> Tracing<'p> {
     fn observe<const N: usize>(&mut self, commands: [Command; N]) -> Result<[ObservedRuns; N], TraceError> {
         let mut shown = self.progress.begin(Stage::Tracing);
         Ok(runs::observe(commands, self.plan, &mut *self.tracer, &mut *shown)?)
+    }
+
+    /// Asks samples how much of each run is user code, where stops hide it.
+    fn look_for_user_code(
+        &mut self,
+        commands: &[Command],
+        observed: &mut [ObservedRuns],
+    ) -> Result<(), TraceError> {
+        for (command, runs) in commands.iter().zip(observed) {
+            let wall = runs.hidden_wall().filter(|_| self.plan.beside.samples && !runs.interrupted);
+            let Some(wall) = wall else { continue };
+            let mut shown = self.progress.begin(Stage::Calibrating);
+            let user = sampling::user_time(command.clone(), self.plan, wall, &mut *shown);
+            match user.map_err(TraceError::from) {
+                Err(error) if error.is_interruption() => runs.interrupted = true,
+                user => runs.user = user?,
+            }
+        }
+        Ok(())
     }
 
     fn analyse(

@@ -2,7 +2,7 @@
 
 use super::TracePlan;
 use super::runs::{entry, experiment};
-use crate::analysis::runs::{ExpectedCost, Sampled, SamplingWish};
+use crate::analysis::runs::{ExpectedCost, Sampled, SampledUser, SamplingWish};
 use crate::bench::schedule::MIN_BESIDE;
 use crate::bench::{
     Aim, BothKinds, Campaign, ExperimentError, LookForMarks, Measured, Placement, Progress, RunLimit,
@@ -17,6 +17,8 @@ use std::time::{Duration, SystemTime};
 const SAMPLING_TIMEOUT: Duration = Duration::from_secs(1);
 /// A stop costs more than a sample, so there are fewer in each run.
 const STOPPING_TIMEOUT: Duration = Duration::from_secs(2);
+/// How much of a run is user code needs fewer samples than which functions it is.
+const SHARE_TIMEOUT: Duration = Duration::from_millis(400);
 const MIN_RUNS: u32 = 2;
 const MAX_RUNS: u32 = 1000;
 
@@ -64,6 +66,27 @@ pub(super) fn sample(
     let mut sampler = Sampler::new(course.period, plan.seed);
     let measured = course.measured(command, plan, &mut sampler, progress)?;
     Ok(Ok(Sampled { unstopped, ..course.sampled(&measured, sampler.take()) }))
+}
+
+/// How long a run that takes `wall` nanoseconds is in user code; `None`: this machine cannot sample.
+pub(super) fn user_time(
+    command: Command,
+    plan: &TracePlan,
+    wall: f64,
+    progress: &mut dyn Progress,
+) -> Result<Option<SampledUser>, ExperimentError> {
+    let Ok(shortest) = Sampler::shortest_period() else { return Ok(None) };
+    let plan = TracePlan { overhead: false, ..plan.clone() };
+    // most of it may be user code
+    let course = Course::new(&plan, ExpectedCost { user: wall, wall, alone: false }, shortest, SHARE_TIMEOUT);
+    let mut tracer = Sampler::new(course.period, plan.seed);
+    let measured = course.measured(command, &plan, &mut tracer, progress)?;
+
+    let streams = tracer.take();
+    let samples: usize = streams.iter().map(Stream::samples).sum();
+    let time = samples as f64 * course.period.as_f64() / streams.len().max(1) as f64;
+    let executions = measured.executions;
+    Ok((!streams.is_empty()).then_some(SampledUser { time, samples, executions }))
 }
 
 /// The same with a sampler that stops the program to read the frames of its interpreter. The inner error: why that cannot

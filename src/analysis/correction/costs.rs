@@ -66,10 +66,14 @@ pub(super) struct PointCosts {
     pub(super) pace: Pace,
 }
 
-/// How a run with stops differs from an untraced one beyond what they cost.
+/// How a run with stops whose threads' processor times were read differs from an untraced one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Pace {
-    /// The part of its time on a processor that a thread needs only because the tracer used the caches, too.
+    /// What stops take of a processor, as a multiple of what the cheapest calls take with their stops.
+    pub(super) stops: f64,
+    /// How much more of that stops take in user code than within calls.
+    pub(super) tilt: f64,
+    /// The part of its other time on a processor that a thread needs only because the tracer used the caches, too.
     pub(super) slowed: f64,
     /// The part of the time in which threads were ready, but others ran, that untraced runs lose as well.
     pub(super) delays_kept: f64,

@@ -1,9 +1,8 @@
 //! How much the observation cost in these runs.
 
 use super::costs::{ObserverCosts, Pace, PointCosts};
-use super::idle::Stop;
 use super::lags::Lags;
-use crate::analysis::runs::ObservedRuns;
+use crate::analysis::runs::{ObservedRuns, SampledUser};
 use crate::bench::BothKinds;
 use crate::stats::{median_of, quantile};
 use firstbyte_measure::tracer::event::OffCpu;
@@ -22,10 +21,19 @@ const UNTRACED_LAUNCH: f64 = 60_000.0;
 /// A stop takes less than this many nanoseconds, even where we wait for a processor meanwhile.
 const MAX_STOP: f64 = 1e9;
 
+/// A cheap call takes a little time beside its stop.
+const USUAL: Pace =
+    Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false };
+/// Where a program makes no cheap calls, more of their time is their own.
+const MIN_STOPS: f64 = 0.7;
+/// Stops differ by at most this part in user code and within calls.
+const MAX_TILT: f64 = 0.3;
 /// At most this part of the time on a processor is for caches that the tracer used, too.
 const MAX_SLOWED: f64 = 0.5;
 /// A difference of this part is usual.
 const SLOWED: f64 = 0.1;
+/// A page fault takes about this long, in nanoseconds, on hardware and on virtual machines. By ptrace it belongs to user code.
+const FAULT: [f64; 2] = [250.0, 2000.0];
 
 /// How often the fit halves what is left between its bounds.
 const HALVINGS: u32 = 40;
@@ -38,7 +46,7 @@ pub(super) fn of_stops(observed: &ObservedRuns) -> Option<Vec<PointCosts>> {
     let runs = observed.recordings.iter().enumerate();
     let costs = runs.map(|(run, recording)| {
         let untraced = quantile(&walls, share_below(run, &observed.traced)).map(untraced_total);
-        of_stops_in(recording, untraced)
+        of_stops_in(recording, untraced, observed.user)
     });
     costs.collect()
 }
@@ -51,47 +59,81 @@ fn share_below(run: usize, walls: &[f64]) -> f64 {
 }
 
 /// What stops cost in a run that would have taken `untraced` nanoseconds.
-fn of_stops_in(recording: &Recording, untraced: Option<f64>) -> Option<PointCosts> {
+fn of_stops_in(recording: &Recording, untraced: Option<f64>, user: Option<SampledUser>) -> Option<PointCosts> {
     let lags = Lags::of(recording);
-    if let Some(stop) = lags.stop() {
-        return Some(of_measured_stops(recording, &lags, untraced, stop));
+    if lags.measures() {
+        let run = MeasuredRun { recording, lags };
+        let pace = untraced.map_or(USUAL, |untraced| run.lasting(untraced));
+        let user = user.filter(|_| untraced.is_some());
+        return Some(at_pace(user.map_or(pace, |user| run.with_user_code(pace, user))));
     }
     let untraced = untraced?;
     let costs = |stop: f64| ObserverCosts::of_stops().scaled(stop);
     Some(costs(solved([0.0, MAX_STOP], |stop| -lags.total(recording, &costs(stop)), -untraced)))
 }
 
-/// The same where the recording says how long threads had a processor. Runs that were longer than untraced ones nevertheless had
-/// dearer stops, or were slowed down beside them; if they were shorter, untraced runs wait for processors as well, or stops are
-/// cheaper.
-fn of_measured_stops(recording: &Recording, lags: &Lags, untraced: Option<f64>, stop: Stop) -> PointCosts {
-    let likely = of_stop(stop.likely, Pace::default());
-    let Some(untraced) = untraced else { return likely };
-    let total = |costs: PointCosts| lags.total(recording, &costs);
-    if total(likely) < untraced {
-        let keeping = |delays_kept| of_stop(stop.likely, Pace { delays_kept, ..Pace::default() });
-        let pace = keeping(solved([0.0, 1.0], |kept| total(keeping(kept)), untraced)).pace;
-        let cost = |cost| of_stop(cost, pace);
-        return cost(solved([stop.least, stop.likely], |each| -total(cost(each)), -untraced));
-    }
-
-    let dearer = |timeouts_give_way| {
-        let pace = |slowed| Pace { slowed, timeouts_give_way, ..Pace::default() };
-        let cost = solved([stop.likely, stop.most], |each| -total(of_stop(each, pace(0.0))), -untraced);
-        let slowed = |slowed| of_stop(cost, pace(slowed));
-        slowed(solved([0.0, MAX_SLOWED], |part| -total(slowed(part)), -untraced))
-    };
-    let kept = dearer(false);
-    if kept.pace.slowed < SLOWED {
-        return kept;
-    }
-    // a timeout may have expired that would not have, had nobody slowed the run down
-    let given_way = dearer(true);
-    if given_way.pace.slowed < kept.pace.slowed - SLOWED { given_way } else { kept }
+fn at_pace(pace: Pace) -> PointCosts {
+    PointCosts { pace, ..PointCosts::default() }
 }
 
-fn of_stop(cost: f64, pace: Pace) -> PointCosts {
-    PointCosts { pace, ..ObserverCosts::of_stops().scaled(cost) }
+/// A run that says how long threads had a processor between its stops.
+struct MeasuredRun<'r> {
+    recording: &'r Recording,
+    lags: Lags,
+}
+
+impl MeasuredRun<'_> {
+    fn total(&self, pace: Pace) -> f64 {
+        self.lags.total(self.recording, &at_pace(pace))
+    }
+
+    /// The pace at which the run takes as long as an untraced one. If it was longer at the usual one, its stops were dearer, or
+    /// they slowed it down beside; if it was shorter, untraced runs wait for processors as well, or stops are cheaper.
+    fn lasting(&self, untraced: f64) -> Pace {
+        if self.total(USUAL) >= untraced {
+            return self.shortened_to(untraced);
+        }
+        let keeping = |delays_kept: f64| Pace { delays_kept, ..USUAL };
+        let pace = keeping(solved([0.0, 1.0], |kept| self.total(keeping(kept)), untraced));
+        let with = |stops: f64| Pace { stops, ..pace };
+        with(solved([MIN_STOPS, USUAL.stops], |stops| -self.total(with(stops)), -untraced))
+    }
+
+    fn shortened_to(&self, untraced: f64) -> Pace {
+        let fitting = |timeouts_give_way: bool| {
+            let with = |stops: f64| Pace { stops, timeouts_give_way, ..USUAL };
+            let pace = with(solved([USUAL.stops, 1.0], |stops| -self.total(with(stops)), -untraced));
+            let slowed = |slowed: f64| Pace { slowed, ..pace };
+            slowed(solved([0.0, MAX_SLOWED], |part| -self.total(slowed(part)), -untraced))
+        };
+        let kept = fitting(false);
+        if kept.slowed < SLOWED {
+            return kept;
+        }
+        // a timeout may have expired that would not have, had nobody slowed the run down
+        let given_way = fitting(true);
+        if given_way.slowed < kept.slowed - SLOWED { given_way } else { kept }
+    }
+
+    /// The same pace, but with as much user code as samples say, if they say something else.
+    fn with_user_code(&self, pace: Pace, user: SampledUser) -> Pace {
+        let tilted = |tilt: f64| Pace { tilt, ..pace };
+        let in_user_code = |tilt: f64| self.lags.user(self.recording, &at_pace(tilted(tilt)));
+        let [least, likely, most] = plausible(user, self.recording);
+        if (least..=most).contains(&in_user_code(0.0)) {
+            return pace;
+        }
+        tilted(solved([-MAX_TILT, MAX_TILT], |tilt| -in_user_code(tilt), -likely))
+    }
+}
+
+/// How long a run may be in user code at least, probably, and at most, as ptrace sees it: with page faults. Samples are off by up
+/// to two standard errors.
+fn plausible(user: SampledUser, recording: &Recording) -> [f64; 3] {
+    let faults = FAULT.map(|each| each * recording.usage.minor_faults as f64);
+    let error = 2.0 / (user.samples as f64).max(1.0).sqrt();
+    let likely = user.time + faults[0].midpoint(faults[1]);
+    [user.time * (1.0 - error).max(0.0) + faults[0], likely, user.time * (1.0 + error) + faults[1]]
 }
 
 /// How much the events of these runs cost, as a multiple of the calibrated costs. By calibration it is 1. The traced runs over the untraced ones beside them say how much longer the whole run

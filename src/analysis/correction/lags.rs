@@ -3,7 +3,7 @@
 use super::costs::{PointCosts, is_other, reads};
 use super::points::{Part, Point};
 use super::wakes::{self, Wake};
-use super::idle::{self, Idle, Stop};
+use super::stops::Stops;
 use super::points;
 use crate::analysis::inferred_wakes::was_woken;
 use firstbyte_measure::arch::{CallFacts, Syscall, Wait, call_names};
@@ -25,7 +25,7 @@ struct Times {
 pub(super) struct Lags {
     points: Vec<Point>,
     /// What the readings at the stops say, if there are any.
-    idle: Option<Idle>,
+    stops: Option<Stops>,
     wakes: HashMap<usize, Wake>,
     /// The places of all thread ids.
     places: HashMap<u32, usize>,
@@ -90,18 +90,18 @@ impl Lags {
         let wakes = wakes::of(recording);
         let places = points::places(recording);
         let points = points::of(recording, &wakes, &places);
-        let idle = idle::of(&points, recording, &places);
-        Lags { points, idle, wakes, places, by_ptrace: recording.backend == Backend::Ptrace }
+        let stops = Stops::of(&points, recording, &places);
+        Lags { points, stops, wakes, places, by_ptrace: recording.backend == Backend::Ptrace }
     }
 
-    /// What a stop costs its thread; `None`: nothing was measured.
-    pub(super) fn stop(&self) -> Option<Stop> {
-        self.idle.as_ref().map(|idle| idle.stop)
+    /// The recording says what goes by between stops.
+    pub(super) fn measures(&self) -> bool {
+        self.stops.is_some()
     }
 
     /// What goes by between the stops is only guessed.
     fn guesses(&self) -> bool {
-        self.by_ptrace && self.idle.is_none()
+        self.by_ptrace && !self.measures()
     }
 
     /// From the launch until it was reaped, in nanoseconds.
@@ -124,6 +124,12 @@ impl Lags {
         let ends: Vec<f64> = of_root.map(|(_, times)| times.end.as_f64()).collect();
         let first = ends.iter().copied().fold(f64::INFINITY, f64::min);
         ends.iter().copied().fold(first, f64::max) - first
+    }
+
+    /// User code of all threads, in nanoseconds.
+    pub(super) fn user(&self, recording: &Recording, costs: &PointCosts) -> f64 {
+        let threads = self.walked(recording, costs).threads;
+        threads.iter().flatten().map(|thread| thread.user.as_f64()).sum()
     }
 
     /// Calls `then` with the recording while every event is where it would have been.
@@ -161,13 +167,14 @@ impl Lags {
             times: vec![Times::default(); recording.events.len()],
             threads: vec![None; self.places.len()],
             latest: self.places[&recording.root],
+            lost: 0.0,
             lags: self,
             costs,
         };
         for (place, point) in self.points.iter().enumerate() {
-            let lost = self.idle.as_ref().map(|idle| idle.before(place, costs.pace));
-            if let Some(lost) = lost.filter(|lost| *lost > 0.0) {
-                walk.threads[point.thread].get_or_insert_default().lag += lost;
+            walk.lost = self.stops.as_ref().map_or(0.0, |stops| stops.before(place, costs.pace));
+            if walk.lost != 0.0 {
+                walk.threads[point.thread].get_or_insert_default().lag += walk.lost;
             }
             walk.pass(point, &recording.events[point.event]);
         }
@@ -182,6 +189,8 @@ struct Walk<'l> {
     threads: Vec<Option<Thread>>,
     /// The place of the thread whose instant was the last one.
     latest: usize,
+    /// What the stops took before the present instant, in nanoseconds.
+    lost: f64,
     lags: &'l Lags,
     costs: &'l PointCosts,
 }
@@ -306,7 +315,7 @@ impl Walk<'_> {
             return self.own_end(point, 0.0, self.costs.other);
         };
         let EventCost { around, within } = self.costs.syscall;
-        let since = point.at.as_f64() - wake.at.as_f64() - within - around / 2.0;
+        let since = point.at.as_f64() - wake.at.as_f64() - within - around / 2.0 - self.lost;
         let thread = self.threads[point.thread].get_or_insert_default();
         thread.wait_until(point.at, later(woken, since.max(0.0)))
     }

@@ -7,9 +7,9 @@
 
 mod costs;
 mod fit;
-mod idle;
 mod lags;
 mod points;
+mod stops;
 #[cfg(test)]
 mod tests;
 mod wakes;

@@ -1,5 +1,4 @@
 use super::costs::{Pace, PointCosts};
-use super::idle::Stop;
 use super::lags::Lags;
 use super::*;
 use crate::analysis::Account;
@@ -10,12 +9,14 @@ use firstbyte_measure::tracer::event::{Call, OffCpu, OnProcessor};
 use firstbyte_measure::tracer::{Event, EventCost, EventCosts, EventKind, replay};
 use firstbyte_measure::units::Nanos;
 
+const NONE: Pace = Pace { stops: 0.0, tilt: 0.0, slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false };
+
 const COSTS: PointCosts = PointCosts {
     syscall: EventCost { around: 100.0, within: 20.0 },
     fault: EventCost { around: 40.0, within: 10.0 },
     read: 0.0,
     other: 0.0,
-    pace: Pace { slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false },
+    pace: NONE,
 };
 
 fn event(tid: u32, at: u64, kind: EventKind) -> Event {
@@ -314,7 +315,7 @@ fn measured(tid: u32, name: &str, [from, to]: [u64; 2], ran: [u64; 2], turns: [u
 /// Calls that take 100 ns, 1000 ns of user code after each, and stops of 2000 ns of a processor, after which it takes `latencies`
 /// until the thread goes on.
 fn with_readings(latencies: &[u64]) -> Vec<Event> {
-    let (mut at, mut ran, mut turns) = (10_000, 5000, 7);
+    let (mut at, mut ran, mut turns) = (1_000_000, 5000, 7);
     let calls = latencies.iter().map(|latency| {
         let (from, entered) = (at, ran);
         at += 2100 + latency;
@@ -328,27 +329,37 @@ fn with_readings(latencies: &[u64]) -> Vec<Event> {
     calls.collect()
 }
 
-#[test]
-fn time_without_a_processor_is_no_time_of_the_program() {
-    let mut recording = recording(Backend::Ptrace, with_readings(&[9000, 40_000, 500, 9000, 200_000, 7000]));
-    let stop = EventCost { around: 2000.0, within: 2000.0 };
-    let costs = PointCosts { syscall: stop, ..PointCosts::default() };
-    let spans = Lags::of(&recording).corrected(&mut recording, &costs, |recording| {
+/// Beginnings and ends of the calls, at this pace.
+fn calls_at(pace: Pace, mut recording: Recording) -> Vec<[u64; 2]> {
+    let costs = PointCosts { pace, ..PointCosts::default() };
+    Lags::of(&recording).corrected(&mut recording, &costs, |recording| {
         let calls = recording.events.iter().map(|event| match &event.kind {
             EventKind::Call(call) => [call.entered.0, event.at.0],
             _ => unreachable!(),
         });
-        calls.collect::<Vec<_>>()
-    });
-    assert!(spans.iter().all(|[from, to]| to - from == 100), "{spans:?}");
-    assert!(spans.windows(2).all(|pair| pair[1][0] - pair[0][1] == 1000), "{spans:?}");
+        calls.collect()
+    })
+}
+
+/// Their lengths, and the times between them.
+fn lengths(calls: &[[u64; 2]]) -> (Vec<u64>, Vec<u64>) {
+    let between = calls.windows(2).map(|pair| pair[1][0] - pair[0][1]);
+    (calls.iter().map(|[from, to]| to - from).collect(), between.collect())
 }
 
 #[test]
-fn the_cheapest_calls_say_what_a_stop_costs() {
+fn time_without_a_processor_is_no_time_of_the_program() {
+    let recording = recording(Backend::Ptrace, with_readings(&[9000, 40_000, 500, 9000, 200_000, 7000]));
+    // the cheapest kind of call takes 2100 ns with its stop
+    let pace = Pace { stops: 2000.0 / 2100.0, ..NONE };
+    assert_eq!(lengths(&calls_at(pace, recording)), (vec![100; 6], vec![1000; 5]));
+}
+
+#[test]
+fn stops_may_cost_more_in_user_code() {
     let recording = recording(Backend::Ptrace, with_readings(&[9000; 6]));
-    let Stop { least, likely, most } = Lags::of(&recording).stop().unwrap();
-    assert_eq!([least, likely, most].map(f64::round), [1470.0, 1995.0, 2100.0]);
+    let pace = Pace { stops: 2000.0 / 2100.0, tilt: 100.0 / 2100.0, ..NONE };
+    assert_eq!(lengths(&calls_at(pace, recording)), (vec![200; 6], vec![900; 5]));
 }
 
 #[test]
@@ -356,15 +367,34 @@ fn a_thread_that_got_a_processor_twice_in_a_call_waited_there() {
     let mut events = with_readings(&[9000; 6]);
     let at = events.last().unwrap().at.0 + 12_000;
     events.push(measured(1, "getpid", [at, at + 1_009_000], [40_000, 42_100], [19, 21]));
-    let mut recording = recording(Backend::Ptrace, events);
-    let free = PointCosts::default();
-    let waited = Lags::of(&recording).corrected(&mut recording, &free, |recording| {
-        let last = recording.events.last().unwrap();
-        let EventKind::Call(call) = &last.kind else { unreachable!() };
-        last.at.0 - call.entered.0
-    });
+    let calls = calls_at(NONE, recording(Backend::Ptrace, events));
     // as long as the others have no processor is the way from stop to stop
-    assert_eq!(waited, 1_009_000 - 9000);
+    assert_eq!(calls[6][1] - calls[6][0], 1_009_000 - 9000);
+}
+
+#[test]
+fn stops_that_wake_another_processor_are_dearer() {
+    // of those before, 400 ns are for a turn; these stops take 10000 ns more
+    let mut events = with_readings(&[9000; 20]);
+    for (n, event) in events.iter_mut().enumerate() {
+        let EventKind::Call(call) = &mut event.kind else { unreachable!() };
+        let [entry, exit] = call.processor.as_mut().unwrap().as_mut();
+        let n = n as u64;
+        if n < 10 {
+            (entry.delayed, exit.delayed) = (Nanos(800 * n), Nanos(800 * n + 400));
+        } else {
+            (entry.delayed, exit.delayed) = (Nanos(8000), Nanos(8000));
+            let dearer = 10_000 * (2 * (n - 10));
+            (entry.ran.0, exit.ran.0) = (entry.ran.0 + dearer, exit.ran.0 + dearer + 10_000);
+            (call.entered.0, event.at.0) = (call.entered.0 + dearer, event.at.0 + dearer + 10_000);
+        }
+    }
+    let pace = Pace { stops: 1.0, ..NONE };
+    let (calls, between) = lengths(&calls_at(pace, recording(Backend::Ptrace, events)));
+    // two events are never at the same time
+    assert!(calls.iter().all(|length| *length <= 1), "{calls:?}");
+    assert_eq!(between[..9], [899; 9]);
+    assert_eq!(between[10..], [899; 9]);
 }
 
 #[test]

@@ -57,15 +57,6 @@ impl Recording {
     pub const HELP_FOR_LOST: &str =
         "--ring-bytes makes more room; Linux 7.0 and newer may also skip a BPF program";
 
-    /// Whether it says how long threads had a processor between their calls.
-    pub fn has_processor_times(&self) -> bool {
-        let mut calls = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Call(call) => Some(call),
-            _ => None,
-        });
-        calls.any(|call| call.processor.is_some())
-    }
-
     /// Whether it was observed by a single stop, and we did not have the processor when its first byte arrived. Such a
     /// recording must not become a sample.
     pub fn missed_first_byte(&self) -> bool {

@@ -42,7 +42,7 @@ WAYS = [('bpf', 'root'), ('ptrace', 'root'), ('ptrace', 'nobody')]
 
 
 def traced(firstbyte, runs, backend, user, program):
-    options = ['-r', str(runs), '--backend', backend, '--no-samples', '--no-runtimes', '--clean-env', '--export-json', '-']
+    options = ['-r', str(runs), '--backend', backend, '--no-runtimes', '--clean-env', '--export-json', '-']
     done = subprocess.run([*USERS[user], firstbyte, 'trace', *options, '--', *program], capture_output=True, text=True, cwd='/')
     if done.returncode:
         return None

@@ -26,6 +26,9 @@ const USUAL: Pace =
     Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false };
 /// Where a program makes no cheap calls, more of their time is their own.
 const MIN_STOPS: f64 = 0.7;
+/// The caches make some of them dearer.
+const LIKELY_STOPS: f64 = 1.05;
+const MAX_STOPS: f64 = 2.0;
 /// Stops differ by at most this part in user code and within calls.
 const MAX_TILT: f64 = 0.3;
 /// At most this part of the time on a processor is for caches that the tracer used, too.
@@ -95,16 +98,22 @@ impl MeasuredRun<'_> {
         }
         let keeping = |delays_kept: f64| Pace { delays_kept, ..USUAL };
         let pace = keeping(solved([0.0, 1.0], |kept| self.total(keeping(kept)), untraced));
+        self.with_stops(pace, [MIN_STOPS, USUAL.stops], untraced)
+    }
+
+    /// The same pace with so expensive stops that the run lasts as long as an untraced one, within these bounds.
+    fn with_stops(&self, pace: Pace, bounds: [f64; 2], untraced: f64) -> Pace {
         let with = |stops: f64| Pace { stops, ..pace };
-        with(solved([MIN_STOPS, USUAL.stops], |stops| -self.total(with(stops)), -untraced))
+        with(solved(bounds, |stops| -self.total(with(stops)), -untraced))
     }
 
     fn shortened_to(&self, untraced: f64) -> Pace {
         let fitting = |timeouts_give_way: bool| {
-            let with = |stops: f64| Pace { stops, timeouts_give_way, ..USUAL };
-            let pace = with(solved([USUAL.stops, 1.0], |stops| -self.total(with(stops)), -untraced));
+            let pace = Pace { timeouts_give_way, ..USUAL };
+            let pace = self.with_stops(pace, [USUAL.stops, LIKELY_STOPS], untraced);
             let slowed = |slowed: f64| Pace { slowed, ..pace };
-            slowed(solved([0.0, MAX_SLOWED], |part| -self.total(slowed(part)), -untraced))
+            let pace = slowed(solved([0.0, MAX_SLOWED], |part| -self.total(slowed(part)), -untraced));
+            self.with_stops(pace, [pace.stops, MAX_STOPS], untraced)
         };
         let kept = fitting(false);
         if kept.slowed < SLOWED {
@@ -237,7 +246,7 @@ fn solved([mut low, mut high]: [f64; 2], function: impl Fn(f64) -> f64, wanted: 
         let middle = f64::midpoint(low, high);
         let bound = if function(middle) < wanted { &mut low } else { &mut high };
         *bound = middle;
-        if high - low < 1e-3 * high.abs().max(1.0) {
+        if high - low < 1e-4 * high.abs().max(1.0) {
             break;
         }
     }

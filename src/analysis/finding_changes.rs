@@ -5,6 +5,7 @@ use super::counterparts::Counterparts;
 use super::difference::{Amount, Change, Side, are_alike, kinds};
 use super::findings::{Finding, REST, WHEN, floor};
 use super::summary::Summary;
+use firstbyte_measure::units::Nanos;
 
 /// A finding of either side, and what the same rule finds on the other.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +56,7 @@ impl Said<'_> {
         match self {
             Said::Found(finding) => {
                 let interval = finding.interval.or(is_alone.then_some([finding.cost; 2]))?;
-                Some((finding.cost.as_f64(), interval.map(|bound| bound.as_f64())))
+                Some((finding.cost.as_f64(), interval.map(Nanos::as_f64)))
             }
             Said::LessThan(most) => Some((0.0, [0.0, most])),
         }
@@ -74,7 +75,7 @@ pub fn between(sides: [&Side; 2]) -> Vec<FindingChange> {
     let given = |side: usize, rule: &str| sides[side].findings.iter().find(|finding| finding.rule == rule);
     let subject = |side: usize, said: Said| match said {
         Said::Found(finding) => Some(names[side].of_path(&finding.subject)),
-        _ => None,
+        Said::LessThan(_) => None,
     };
     let of_second = sides[1].findings.iter().filter(|finding| given(0, finding.rule).is_none());
     let change = |finding: &Finding| {
@@ -129,7 +130,7 @@ fn said<'f>(rule: &str, given: Option<&'f Finding>, side: &'f Side) -> Said<'f> 
 fn changed(rule: &'static str, said: [Said; 2], is_same: bool) -> FindingChange {
     let found = said.into_iter().filter_map(|said| match said {
         Said::Found(finding) => Some(finding),
-        _ => None,
+        Said::LessThan(_) => None,
     });
     let text = found.max_by_key(|finding| finding.cost).map_or(String::new(), |finding| finding.text.clone());
     let is_alone = said.iter().any(|said| matches!(said, Said::LessThan(_)));

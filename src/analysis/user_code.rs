@@ -55,7 +55,7 @@ impl UserCode {
 
     /// How far that may be off.
     pub(super) fn loader_error(&self) -> Nanos {
-        Nanos::rounded(self.of_loader().map(|time| time.error()).fold(0.0, f64::hypot))
+        Nanos::rounded(self.of_loader().map(Estimate::error).fold(0.0, f64::hypot))
     }
 
     fn of_loader(&self) -> impl Iterator<Item = &Estimate> {

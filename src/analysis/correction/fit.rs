@@ -22,8 +22,7 @@ const UNTRACED_LAUNCH: f64 = 60_000.0;
 const MAX_STOP: f64 = 1e9;
 
 /// A cheap call takes a little time beside its stop.
-const USUAL: Pace =
-    Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false };
+const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false };
 /// Where a program makes no cheap calls, more of their time is their own.
 const MIN_STOPS: f64 = 0.7;
 /// The caches make some of them dearer.
@@ -62,7 +61,11 @@ fn share_below(run: usize, walls: &[f64]) -> f64 {
 }
 
 /// What stops cost in a run that would have taken `untraced` nanoseconds.
-fn of_stops_in(recording: &Recording, untraced: Option<f64>, user: Option<SampledUser>) -> Option<PointCosts> {
+fn of_stops_in(
+    recording: &Recording,
+    untraced: Option<f64>,
+    user: Option<SampledUser>,
+) -> Option<PointCosts> {
     let lags = Lags::of(recording);
     if lags.measures() {
         let run = MeasuredRun { recording, lags };

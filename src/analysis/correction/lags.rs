@@ -1,10 +1,10 @@
 //! How far each thread lags behind where it would be unobserved, from event to event.
 
 use super::costs::{PointCosts, is_other, reads};
-use super::points::{Part, Point};
-use super::wakes::{self, Wake};
-use super::stops::Stops;
 use super::points;
+use super::points::{Part, Point};
+use super::stops::Stops;
+use super::wakes::{self, Wake};
 use crate::analysis::inferred_wakes::was_woken;
 use firstbyte_measure::arch::{CallFacts, Syscall, Wait, call_names};
 use firstbyte_measure::tracer::event::Call;

@@ -100,8 +100,8 @@ impl Stops {
     }
 
     /// The nanoseconds before the point at this place that an untraced run does not have.
-    pub(super) fn before(&self, place: usize, pace: Pace) -> f64 {
-        let Lost { idle, delayed, stop, ran } = self.0[place];
+    pub(super) fn before(&self, point: usize, pace: Pace) -> f64 {
+        let Lost { idle, delayed, stop, ran } = self.0[point];
         let stop = stop.abs() * pace.stops - stop * pace.tilt;
         idle + stop - pace.delays_kept * delayed + pace.slowed * ran
     }

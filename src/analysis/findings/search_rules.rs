@@ -7,6 +7,7 @@ use crate::analysis::{Account, Execution, FileSearch, Role, Step, What};
 use firstbyte_measure::arch::CallFacts;
 use firstbyte_measure::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Files that were looked for and not found: at least three failed calls.
 pub(super) fn failed_searches(run: &Evidence) -> Option<Finding> {
@@ -69,7 +70,8 @@ impl Locale {
     fn of(search: &FileSearch) -> Option<Locale> {
         let name = search.names.first()?;
         let category = name.starts_with("LC_").then_some(Locale::Category);
-        category.or_else(|| name.ends_with(".mo").then_some(Locale::Texts))
+        category
+            .or_else(|| Path::new(name).extension().is_some_and(|end| end == "mo").then_some(Locale::Texts))
     }
 }
 

@@ -85,7 +85,8 @@ impl FullEvents {
             self.killed.insert(task.thread);
         }
 
-        let processor = flight.processor.zip(self.times.of(task)).map(|(entry, exit)| Box::new([entry, exit]));
+        let processor =
+            flight.processor.zip(self.times.of(task)).map(|(entry, exit)| Box::new([entry, exit]));
         let (ip, sp) = tracee.place().unwrap_or_default();
         let paths = paths(tracee, &flight.entry);
         let mut call = Call {

@@ -3,7 +3,8 @@
 //! Every observed event costs its thread time, so the thread *lags* behind where it would be unobserved. [`lags`] follows the
 //! lag of each thread through a recording and moves every event to where it would have been: costs are taken off where they
 //! were spent, waits for a disk or a timer keep their length, and a thread that another one wakes takes over that one's lag.
-//! [`costs`] knows what each kind of event costs, [`fit`] how much all of that is in these runs, and [`wakes`] who woke whom.
+//! [`costs`] knows what each kind of event costs, [`stops`] what stops of ptrace took where, [`fit`] how much all of that is in
+//! these runs, and [`wakes`] who woke whom.
 
 mod costs;
 mod fit;

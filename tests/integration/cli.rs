@@ -260,7 +260,7 @@ fn a_program_expected_to_die_of_a_signal_has_a_note() {
     let ran = user.showdown("dies", &[]);
     assert_eq!(ran.status, Some(0), "{ran:?}");
     let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("dies (warm): every run failed (killed by SIGSEGV)"), "{ran:?}");
+    assert!(words.contains("`dies` (warm): every run failed (killed by SIGSEGV)"), "{ran:?}");
 }
 
 #[test]

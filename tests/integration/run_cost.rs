@@ -23,7 +23,7 @@ struct Bound {
 const BOUNDS: [Bound; 4] = [
     Bound { backend: "bpf", warmup: "0", ours: 8, childs: 5, page_faults: 2 },
     Bound { backend: "pipe", warmup: "0", ours: 12, childs: 5, page_faults: 2 },
-    Bound { backend: "ptrace", warmup: "3", ours: 14, childs: 6, page_faults: 2 },
+    Bound { backend: "ptrace", warmup: "3", ours: 16, childs: 6, page_faults: 2 },
     Bound { backend: "ptrace", warmup: "0", ours: 77, childs: 11, page_faults: 2 },
 ];
 

@@ -26,8 +26,8 @@ const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, delays_kept: 0.0
 /// Where a program makes no cheap calls, more of their time is their own.
 const MIN_STOPS: f64 = 0.7;
 /// The caches make some of them dearer.
-const LIKELY_STOPS: f64 = 1.05;
-const MAX_STOPS: f64 = 2.0;
+const LIKELY_STOPS: f64 = 1.15;
+const MAX_STOPS: f64 = 8.0;
 /// Stops differ by at most this part in user code and within calls.
 const MAX_TILT: f64 = 0.3;
 /// At most this part of the time on a processor is for caches that the tracer used, too.

@@ -172,6 +172,7 @@ impl Lags {
             costs,
         };
         for (place, point) in self.points.iter().enumerate() {
+            walk.take_over(point.thread, &recording.events[point.event]);
             walk.lost = self.stops.as_ref().map_or(0.0, |stops| stops.before(place, costs.pace));
             if walk.lost != 0.0 {
                 walk.threads[point.thread].get_or_insert_default().lag += walk.lost;
@@ -200,7 +201,11 @@ impl Walk<'_> {
         if event.pid == 0 {
             // what we saw from outside follows what the tracee did last
             let latest = self.threads[self.latest].unwrap_or_default();
-            self.times[point.event].end = Nanos(latest.last.0 + (point.at.0 - latest.recorded.0));
+            let since = point.at.0 - latest.recorded.0;
+            // before the thread goes on, which an unobserved one does at once
+            let is_seen_in_stop = self.lags.measures() && matches!(event.kind, EventKind::Reached { .. });
+            self.times[point.event].end =
+                Nanos(latest.last.0 + if is_seen_in_stop { since.min(1) } else { since });
             return;
         }
         match point.part {
@@ -340,7 +345,15 @@ impl Walk<'_> {
         end
     }
 
-    /// Threads come, take over the id of another one, or go.
+    /// The thread that executes an image takes over the id of its process.
+    fn take_over(&mut self, place: usize, event: &Event) {
+        let EventKind::Image(image) = &event.kind else { return };
+        if let Some(old) = image.old_tid.and_then(|old| self.threads[self.lags.places[&old]].take()) {
+            self.threads[place] = Some(old);
+        }
+    }
+
+    /// Threads come or go.
     fn follow(&mut self, place: usize, event: &Event) {
         let thread = self.threads[place].get_or_insert_default();
         match &event.kind {
@@ -349,11 +362,6 @@ impl Walk<'_> {
                 let lag = thread.lag - self.costs.other;
                 let child = Thread { lag, recorded: event.at, last: thread.last, ..Thread::default() };
                 self.threads[self.lags.places[child_tid]].get_or_insert(child);
-            }
-            EventKind::Image(image) => {
-                if let Some(old) = image.old_tid.and_then(|old| self.threads[self.lags.places[&old]].take()) {
-                    self.threads[place] = Some(old);
-                }
             }
             EventKind::ExecEnter | EventKind::Exit { .. } => thread.in_kernel = true,
             EventKind::ExecExit { .. } => thread.in_kernel = false,

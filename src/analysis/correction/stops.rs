@@ -18,8 +18,8 @@ use std::mem::take;
 /// A thread that shares a processor with the tracer is ready for at least this many nanoseconds before it gets it: the tracer
 /// resumes it, and then begins to wait.
 const SHARES: f64 = 300.0;
-/// The mean says nothing if this kind of call is a smaller part of all of them.
-const RARE: f64 = 0.05;
+/// Of fewer calls of one kind, the mean says nothing.
+const FEW: usize = 3;
 
 /// What is lost before each of the points of a recording.
 #[derive(Debug)]
@@ -72,6 +72,13 @@ impl Stops {
         let (mut gaps, mut unknown) = (Vec::new(), Vec::new());
         for (place, point) in points.iter().enumerate().filter(|(_, point)| point.part != Part::Woken) {
             let kind = &recording.events[point.event].kind;
+            if let EventKind::Image(image) = kind
+                && let Some(old) = image.old_tid
+            {
+                // the thread that executed it has taken over this id
+                let old = take(&mut ways[places[&old]]);
+                unknown.append(&mut std::mem::replace(&mut ways[point.thread], old).since);
+            }
             let way = &mut ways[point.thread];
             way.since.push(place);
             if let Some(reading) = reading(point, kind) {
@@ -172,12 +179,11 @@ impl OneStop {
         for (call, ran) in gaps.iter().filter_map(|gap| Some((gap.call?, gap.ran))) {
             kinds.entry(call).or_default().push(ran);
         }
-        let calls: usize = kinds.values().map(Vec::len).sum();
-        let least = |rare: f64| {
-            let usual = kinds.values().filter(|ran| ran.len() as f64 >= rare * calls as f64);
-            usual.filter_map(|ran| mean_of(ran)).min_by(f64::total_cmp)
+        let least = |few: usize| {
+            let enough = kinds.values().filter(|ran| ran.len() >= few);
+            enough.filter_map(|ran| mean_of(ran)).min_by(f64::total_cmp)
         };
-        OneStop { idle: usual, ran: least(RARE).or_else(|| least(0.0)).unwrap_or(0.0) }
+        OneStop { idle: usual, ran: least(FEW).or_else(|| least(1)).unwrap_or(0.0) }
     }
 }
 

@@ -23,12 +23,15 @@ const MAX_STOP: f64 = 1e9;
 
 /// A cheap call takes a little time beside its stop.
 const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false };
+/// Without untraced runs, it is the fault of others that a thread waits for a processor.
+const UNKNOWN: Pace = Pace { delays_kept: 1.0, ..USUAL };
 /// Where a program makes no cheap calls, more of their time is their own.
 const MIN_STOPS: f64 = 0.7;
 /// The caches make some of them dearer.
 const LIKELY_STOPS: f64 = 1.15;
 const MAX_STOPS: f64 = 8.0;
-/// Stops differ by at most this part in user code and within calls.
+/// By how much stops usually differ in user code and within calls, as a part of both, and at most.
+const TILT: f64 = 0.1;
 const MAX_TILT: f64 = 0.3;
 /// At most this part of the time on a processor is for caches that the tracer used, too.
 const MAX_SLOWED: f64 = 0.5;
@@ -69,7 +72,7 @@ fn of_stops_in(
     let lags = Lags::of(recording);
     if lags.measures() {
         let run = MeasuredRun { recording, lags };
-        let pace = untraced.map_or(USUAL, |untraced| run.lasting(untraced));
+        let pace = untraced.map_or(UNKNOWN, |untraced| run.lasting(untraced));
         let user = user.filter(|_| untraced.is_some());
         return Some(at_pace(user.map_or(pace, |user| run.with_user_code(pace, user))));
     }
@@ -127,25 +130,21 @@ impl MeasuredRun<'_> {
         if given_way.slowed < kept.slowed - SLOWED { given_way } else { kept }
     }
 
-    /// The same pace, but with as much user code as samples say, if they say something else.
+    /// The same pace, but with as much user code as samples and stops say, each as certain as it is.
     fn with_user_code(&self, pace: Pace, user: SampledUser) -> Pace {
         let tilted = |tilt: f64| Pace { tilt, ..pace };
         let in_user_code = |tilt: f64| self.lags.user(self.recording, &at_pace(tilted(tilt)));
-        let [least, likely, most] = plausible(user, self.recording);
-        if (least..=most).contains(&in_user_code(0.0)) {
-            return pace;
-        }
+        let own = [in_user_code(0.0), TILT * self.lags.stops_in_user_code()];
+        let likely = combined(own, sampled(user, self.recording));
         tilted(solved([-MAX_TILT, MAX_TILT], |tilt| -in_user_code(tilt), -likely))
     }
 }
 
-/// How long a run may be in user code at least, probably, and at most, as ptrace sees it: with page faults. Samples are off by up
-/// to two standard errors.
-fn plausible(user: SampledUser, recording: &Recording) -> [f64; 3] {
+/// How long a run is in user code as ptrace sees it, with page faults, and the standard error of that.
+fn sampled(user: SampledUser, recording: &Recording) -> [f64; 2] {
     let faults = FAULT.map(|each| each * recording.usage.minor_faults as f64);
-    let error = 2.0 / (user.samples as f64).max(1.0).sqrt();
-    let likely = user.time + faults[0].midpoint(faults[1]);
-    [user.time * (1.0 - error).max(0.0) + faults[0], likely, user.time * (1.0 + error) + faults[1]]
+    let error = user.time / (user.samples as f64).max(1.0).sqrt();
+    [user.time + faults[0].midpoint(faults[1]), error.hypot((faults[1] - faults[0]) / 4.0)]
 }
 
 /// How much the events of these runs cost, as a multiple of the calibrated costs. By calibration it is 1. The traced runs over the untraced ones beside them say how much longer the whole run

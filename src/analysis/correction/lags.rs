@@ -99,6 +99,11 @@ impl Lags {
         self.stops.is_some()
     }
 
+    /// What stops took in user code, in nanoseconds; 0 if nothing was measured.
+    pub(super) fn stops_in_user_code(&self) -> f64 {
+        self.stops.as_ref().map_or(0.0, Stops::in_user_code)
+    }
+
     /// What goes by between the stops is only guessed.
     fn guesses(&self) -> bool {
         self.by_ptrace && !self.measures()

@@ -106,6 +106,11 @@ impl Stops {
         (!gaps.is_empty()).then(|| Stops(lost(points, recording, &gaps, &unknown)))
     }
 
+    /// What stops took of processors in user code, in nanoseconds.
+    pub(super) fn in_user_code(&self) -> f64 {
+        self.0.iter().map(|lost| (-lost.stop).max(0.0)).sum()
+    }
+
     /// The nanoseconds before the point at this place that an untraced run does not have.
     pub(super) fn before(&self, point: usize, pace: Pace) -> f64 {
         let Lost { idle, delayed, stop, ran } = self.0[point];

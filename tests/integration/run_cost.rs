@@ -32,8 +32,10 @@ const RUNS: &str = "96";
 /// What the program itself calls: `write` and `exit`.
 const PROGRAMS: usize = 2;
 
+/// On a busy machine, runs whose first byte is missed are made again.
 #[test]
-fn a_run_needs_no_more_system_calls_and_page_faults_than_it_did() {
+#[ignore = "a busy machine: `make unit` runs it alone"]
+fn our_share_of_a_run_is_no_more_system_calls_and_page_faults_than_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("hello");
     let program = program.to_str().unwrap();

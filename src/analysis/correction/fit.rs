@@ -35,8 +35,9 @@ const TILT: f64 = 0.1;
 const MAX_TILT: f64 = 0.3;
 /// At most this part of the time on a processor is for caches that the tracer used, too.
 const MAX_SLOWED: f64 = 0.5;
-/// A difference of this part is usual.
-const SLOWED: f64 = 0.1;
+/// More than this is not usual, but a timeout that has expired needs it.
+const SLOWED: f64 = 0.25;
+const CLEARLY_LESS: f64 = 0.1;
 /// A page fault takes about this long, in nanoseconds, on hardware and on virtual machines. By ptrace it belongs to user code.
 const FAULT: [f64; 2] = [250.0, 2000.0];
 
@@ -127,7 +128,7 @@ impl MeasuredRun<'_> {
         }
         // a timeout may have expired that would not have, had nobody slowed the run down
         let given_way = fitting(true);
-        if given_way.slowed < kept.slowed - SLOWED { given_way } else { kept }
+        if given_way.slowed < kept.slowed - CLEARLY_LESS { given_way } else { kept }
     }
 
     /// The same pace, but with as much user code as samples and stops say, each as certain as it is.

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 /// How many files stay open. The limit of descriptors is 1024 on many systems, and firstbyte needs some itself.
-const KEPT: usize = 256;
+const KEPT: usize = 64;
 
 /// Reads it for threads that are stopped. Meanwhile it does not change: the kernel has accounted all of it, because a request
 /// of `ptrace(2)` waits until the thread is off its processor (`wait_task_inactive` in kernel/sched/core.c).

@@ -23,8 +23,6 @@ const MAX_STOP: f64 = 1e9;
 
 /// A cheap call takes a little time beside its stop.
 const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false };
-/// Without untraced runs, it is the fault of others that a thread waits for a processor.
-const UNKNOWN: Pace = Pace { delays_kept: 1.0, ..USUAL };
 /// Where a program makes no cheap calls, more of their time is their own.
 const MIN_STOPS: f64 = 0.7;
 /// The caches make some of them dearer.
@@ -70,14 +68,13 @@ fn of_stops_in(
     untraced: Option<f64>,
     user: Option<SampledUser>,
 ) -> Option<PointCosts> {
+    let untraced = untraced?;
     let lags = Lags::of(recording);
     if lags.measures() {
         let run = MeasuredRun { recording, lags };
-        let pace = untraced.map_or(UNKNOWN, |untraced| run.lasting(untraced));
-        let user = user.filter(|_| untraced.is_some());
+        let pace = run.lasting(untraced);
         return Some(at_pace(user.map_or(pace, |user| run.with_user_code(pace, user))));
     }
-    let untraced = untraced?;
     let costs = |stop: f64| ObserverCosts::of_stops().scaled(stop);
     Some(costs(solved([0.0, MAX_STOP], |stop| -lags.total(recording, &costs(stop)), -untraced)))
 }

@@ -216,8 +216,7 @@ fn a_benchmark_prints_how_often_it_executed_its_programs() {
 
 /// Each of its two stops takes many times as long as a call, and how many times differs from stop to stop.
 #[test]
-#[ignore = "shares on a busy machine: `make unit` runs it alone"]
-fn by_ptrace_too_calls_have_the_largest_share_of_a_program_that_only_makes_calls() {
+fn by_ptrace_too_a_program_that_only_makes_calls_spends_its_time_in_them() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let source = include_str!("../tracees/counted.c");
     let Some(program) = compiled(folder.path(), source, &["-pthread"]) else { return };

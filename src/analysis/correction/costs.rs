@@ -73,10 +73,9 @@ pub(super) struct Pace {
     pub(super) stops: f64,
     /// How much more of that stops take in user code than within calls.
     pub(super) tilt: f64,
-    /// The part of its other time on a processor that a thread needs only because the tracer used the caches, too.
+    /// The part of its other time on a processor that a thread needs only because the tracer used the caches, too. It is below 0
+    /// if untraced runs take longer, because others use the processors.
     pub(super) slowed: f64,
-    /// The part of the time in which threads were ready, but others ran, that untraced runs lose as well.
-    pub(super) delays_kept: f64,
     /// A wait whose timeout expired would have been ended by another thread before, had nobody slowed that one down.
     pub(super) timeouts_give_way: bool,
 }

@@ -22,10 +22,8 @@ const UNTRACED_LAUNCH: f64 = 60_000.0;
 const MAX_STOP: f64 = 1e9;
 
 /// A cheap call takes a little time beside its stop.
-const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false };
-/// Where a program makes no cheap calls, more of their time is their own.
-const MIN_STOPS: f64 = 0.7;
-/// The caches make some of them dearer.
+const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, timeouts_give_way: false };
+/// The caches make some of them more expensive.
 const LIKELY_STOPS: f64 = 1.15;
 const MAX_STOPS: f64 = 8.0;
 /// By how much stops usually differ in user code and within calls, as a part of both, and at most.
@@ -33,14 +31,17 @@ const TILT: f64 = 0.1;
 const MAX_TILT: f64 = 0.3;
 /// At most this part of the time on a processor is for caches that the tracer used, too.
 const MAX_SLOWED: f64 = 0.5;
+/// On a busy machine, a program has a twentieth of a processor at least.
+const MIN_SLOWED: f64 = -20.0;
 /// More than this is not usual, but a timeout that has expired needs it.
 const SLOWED: f64 = 0.25;
 const CLEARLY_LESS: f64 = 0.1;
 /// A page fault takes about this long, in nanoseconds, on hardware and on virtual machines. By ptrace it belongs to user code.
 const FAULT: [f64; 2] = [250.0, 2000.0];
 
-/// How often the fit halves what is left between its bounds.
-const HALVINGS: u32 = 40;
+/// How many places the fit tries at most, and how close to the wanted value it gets.
+const STEPS: u32 = 60;
+const CLOSE: f64 = 1e-4;
 
 /// What stops of ptrace cost in each run; `None` if nothing is known of it. The untraced runs say how long each run would have
 /// been, the shortest one as long as the shortest of these; those of a cold program are warm, and say nothing.
@@ -94,38 +95,31 @@ impl MeasuredRun<'_> {
         self.lags.total(self.recording, &at_pace(pace))
     }
 
-    /// The pace at which the run takes as long as an untraced one. If it was longer at the usual one, its stops were dearer, or
-    /// they slowed it down beside; if it was shorter, untraced runs wait for processors as well, or stops are cheaper.
+    /// The pace at which the run takes as long as an untraced one. If it is too long at the usual one, its stops cost more, or they
+    /// slowed the program down beside. If it is too short, untraced runs share the processors with others.
     fn lasting(&self, untraced: f64) -> Pace {
-        if self.total(USUAL) >= untraced {
-            return self.shortened_to(untraced);
+        let kept = self.fitted(USUAL, untraced);
+        if kept.slowed < SLOWED {
+            return kept;
         }
-        let keeping = |delays_kept: f64| Pace { delays_kept, ..USUAL };
-        let pace = keeping(solved([0.0, 1.0], |kept| self.total(keeping(kept)), untraced));
-        self.with_stops(pace, [MIN_STOPS, USUAL.stops], untraced)
+        // a timeout may have expired that would not have, had nobody slowed the run down
+        let given_way = self.fitted(Pace { timeouts_give_way: true, ..USUAL }, untraced);
+        if given_way.slowed < kept.slowed - CLEARLY_LESS { given_way } else { kept }
+    }
+
+    fn fitted(&self, pace: Pace, untraced: f64) -> Pace {
+        let pace = self.with_stops(pace, [pace.stops, LIKELY_STOPS], untraced);
+        let slowed = |slowed: f64| Pace { slowed, ..pace };
+        let is_short = self.total(pace) < untraced;
+        let bounds = if is_short { [MIN_SLOWED, 0.0] } else { [0.0, MAX_SLOWED] };
+        let pace = slowed(solved(bounds, |part| -self.total(slowed(part)), -untraced));
+        if is_short { pace } else { self.with_stops(pace, [pace.stops, MAX_STOPS], untraced) }
     }
 
     /// The same pace with so expensive stops that the run lasts as long as an untraced one, within these bounds.
     fn with_stops(&self, pace: Pace, bounds: [f64; 2], untraced: f64) -> Pace {
         let with = |stops: f64| Pace { stops, ..pace };
         with(solved(bounds, |stops| -self.total(with(stops)), -untraced))
-    }
-
-    fn shortened_to(&self, untraced: f64) -> Pace {
-        let fitting = |timeouts_give_way: bool| {
-            let pace = Pace { timeouts_give_way, ..USUAL };
-            let pace = self.with_stops(pace, [USUAL.stops, LIKELY_STOPS], untraced);
-            let slowed = |slowed: f64| Pace { slowed, ..pace };
-            let pace = slowed(solved([0.0, MAX_SLOWED], |part| -self.total(slowed(part)), -untraced));
-            self.with_stops(pace, [pace.stops, MAX_STOPS], untraced)
-        };
-        let kept = fitting(false);
-        if kept.slowed < SLOWED {
-            return kept;
-        }
-        // a timeout may have expired that would not have, had nobody slowed the run down
-        let given_way = fitting(true);
-        if given_way.slowed < kept.slowed - CLEARLY_LESS { given_way } else { kept }
     }
 
     /// The same pace, but with as much user code as samples and stops say, each as certain as it is.
@@ -240,15 +234,28 @@ fn combined(a: [f64; 2], b: [f64; 2]) -> f64 {
     (a[0] * weight_a + b[0] * weight_b) / (weight_a + weight_b)
 }
 
-/// The place between these bounds at which a rising function has this value, or the nearest one.
+/// The place between these bounds at which a rising function has this value, or the nearest one. The function is expensive, and
+/// nearly straight in most cases: so each second place is where a line between the bounds has the value, the others halve what
+/// is left.
 fn solved([mut low, mut high]: [f64; 2], function: impl Fn(f64) -> f64, wanted: f64) -> f64 {
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        let bound = if function(middle) < wanted { &mut low } else { &mut high };
-        *bound = middle;
-        if high - low < 1e-4 * high.abs().max(1.0) {
-            break;
+    let off = |place: f64| function(place) - wanted;
+    let mut at_low = off(low);
+    if at_low >= 0.0 {
+        return low;
+    }
+    let mut at_high = off(high);
+    if at_high <= 0.0 {
+        return high;
+    }
+    for step in 0..STEPS {
+        let straight = low - at_low * (high - low) / (at_high - at_low);
+        let place = if step % 2 == 0 { straight } else { f64::midpoint(low, high) };
+        let at = off(place);
+        if at.abs() < CLOSE * wanted.abs() || high - low < 1e-3 * CLOSE * high.abs() {
+            return place;
         }
+        let (bound, value) = if at < 0.0 { (&mut low, &mut at_low) } else { (&mut high, &mut at_high) };
+        (*bound, *value) = (place, at);
     }
     f64::midpoint(low, high)
 }

@@ -30,8 +30,6 @@ pub(super) struct Stops(Vec<Lost>);
 struct Lost {
     /// It had no processor, and did not wait for anything of its own.
     idle: f64,
-    /// How much of that it was ready after a wait or a preemption, while others ran.
-    delayed: f64,
     /// It had a processor for the stops. In user code the sign is negative.
     stop: f64,
     /// It had a processor for something else.
@@ -113,9 +111,8 @@ impl Stops {
 
     /// The nanoseconds before the point at this place that an untraced run does not have.
     pub(super) fn before(&self, point: usize, pace: Pace) -> f64 {
-        let Lost { idle, delayed, stop, ran } = self.0[point];
-        let stop = stop.abs() * pace.stops - stop * pace.tilt;
-        idle + stop - pace.delays_kept * delayed + pace.slowed * ran
+        let Lost { idle, stop, ran } = self.0[point];
+        idle + stop.abs() * pace.stops - stop * pace.tilt + pace.slowed * ran
     }
 }
 
@@ -219,7 +216,6 @@ fn lost(points: &[Point], recording: &Recording, gaps: &[Gap], unknown: &[usize]
         let usual = one.idle[usize::from(gap.call.is_some())];
         lost[*first] = Lost {
             idle: gap.delayed + if gap.came_back { gap.off.min(usual) } else { gap.off },
-            delayed: if gap.came_back { gap.delayed } else { 0.0 },
             stop: if gap.call.is_some() { stop } else { -stop },
             ran: (gap.ran - stop).max(0.0),
         };

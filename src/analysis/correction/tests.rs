@@ -9,7 +9,7 @@ use firstbyte_measure::tracer::event::{Call, OffCpu, OnProcessor};
 use firstbyte_measure::tracer::{Event, EventCost, EventCosts, EventKind, replay};
 use firstbyte_measure::units::Nanos;
 
-const NONE: Pace = Pace { stops: 0.0, tilt: 0.0, slowed: 0.0, delays_kept: 0.0, timeouts_give_way: false };
+const NONE: Pace = Pace { stops: 0.0, tilt: 0.0, slowed: 0.0, timeouts_give_way: false };
 
 const COSTS: PointCosts = PointCosts {
     syscall: EventCost { around: 100.0, within: 20.0 },
@@ -373,7 +373,7 @@ fn a_thread_that_got_a_processor_twice_in_a_call_waited_there() {
 }
 
 #[test]
-fn stops_that_wake_another_processor_are_dearer() {
+fn stops_that_wake_another_processor_cost_more() {
     // of those before, 400 ns are for a turn; these stops take 10000 ns more
     let mut events = with_readings(&[9000; 20]);
     for (n, event) in events.iter_mut().enumerate() {
@@ -384,9 +384,9 @@ fn stops_that_wake_another_processor_are_dearer() {
             (entry.delayed, exit.delayed) = (Nanos(800 * n), Nanos(800 * n + 400));
         } else {
             (entry.delayed, exit.delayed) = (Nanos(8000), Nanos(8000));
-            let dearer = 10_000 * (2 * (n - 10));
-            (entry.ran.0, exit.ran.0) = (entry.ran.0 + dearer, exit.ran.0 + dearer + 10_000);
-            (call.entered.0, event.at.0) = (call.entered.0 + dearer, event.at.0 + dearer + 10_000);
+            let more = 10_000 * (2 * (n - 10));
+            (entry.ran.0, exit.ran.0) = (entry.ran.0 + more, exit.ran.0 + more + 10_000);
+            (call.entered.0, event.at.0) = (call.entered.0 + more, event.at.0 + more + 10_000);
         }
     }
     let pace = Pace { stops: 1.0, ..NONE };

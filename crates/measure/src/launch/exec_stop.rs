@@ -3,7 +3,6 @@
 use super::attendant;
 use super::child::Child;
 use super::interrupt;
-use super::usage::times_preempted;
 use crate::clock;
 use crate::units::Nanos;
 use std::time::Duration;
@@ -15,8 +14,6 @@ pub(crate) struct ExecStop {
     pub(crate) returned: Nanos,
     /// When the child could go on. From then on nobody traces it.
     pub(crate) resumed: Nanos,
-    /// [`times_preempted`] before it could go on.
-    pub(crate) preempted: u64,
 }
 
 /// What the kernel says about a child that we wait for.
@@ -38,9 +35,9 @@ pub(crate) fn pass_exec_stop(child: &Child, timeout: Option<Duration>) -> Option
         // it stops soon, so that the wait may be one that nothing ends
         match attendant::attended(|| look(child.pid)).unwrap_or_else(|| look(child.pid)) {
             Found::Stopped(libc::SIGTRAP) => {
-                let (returned, preempted) = (clock::now(), times_preempted());
+                let returned = clock::now();
                 go_on(child.pid, false, 0);
-                return Some(ExecStop { returned, resumed: clock::now(), preempted });
+                return Some(ExecStop { returned, resumed: clock::now() });
             }
             // it was sent this one during its exec
             Found::Stopped(signal) => go_on(child.pid, true, signal),

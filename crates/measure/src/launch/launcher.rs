@@ -54,8 +54,6 @@ struct Habits {
     alone: bool,
     /// We share the processor of its runs.
     shares_processor: bool,
-    /// How many runs with a single stop in a row had a first byte that we missed.
-    missed: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,9 +69,6 @@ enum Printing {
 
 /// A program that prints less than this in each run never fills its pipe.
 const LITTLE: u64 = 4096;
-
-/// After so many missed first bytes in a row, a busy machine makes single stops useless.
-const MOST_MISSED: u32 = 3;
 
 /// What the child does between its creation and `execve`, besides the usual steps.
 #[derive(Clone, Copy)]
@@ -196,17 +191,11 @@ impl Launcher {
         self.habits.alone = alone;
     }
 
-    /// Learns from a run with a single stop whether we saw its first byte arrive.
-    pub(crate) fn learn_whether_seen(&mut self, seen: bool) {
-        let missed = &mut self.habits.missed;
-        *missed = if seen { 0 } else { *missed + 1 };
-    }
-
     /// Whether a single stop shows enough of a run: on a processor that we share, and without more processes and more output
     /// than the last ones.
     pub(crate) fn is_small(&self) -> bool {
-        let Habits { prints, alone, shares_processor, missed } = self.habits;
-        missed < MOST_MISSED && alone && shares_processor && prints == Printing::Little
+        let Habits { prints, alone, shares_processor } = self.habits;
+        alone && shares_processor && prints == Printing::Little
     }
 
     /// When the last child that stops was about to enter `execve`.
@@ -427,17 +416,5 @@ mod tests {
             status
         };
         assert_eq!(libc::WEXITSTATUS(status), 127);
-    }
-
-    #[test]
-    fn single_stops_end_with_three_missed_first_bytes_in_a_row() {
-        let mut launcher = Launcher::new(Command::new(&["true"]).unwrap()).unwrap();
-        launcher.habits = Habits { prints: Printing::Little, alone: true, shares_processor: true, missed: 0 };
-        for seen in [false, false, true, false, false] {
-            launcher.learn_whether_seen(seen);
-            assert!(launcher.is_small());
-        }
-        launcher.learn_whether_seen(false);
-        assert!(!launcher.is_small());
     }
 }

@@ -36,7 +36,7 @@ pub mod stdio;
 mod temporary;
 pub mod tree;
 pub mod until;
-pub(crate) mod usage;
+mod usage;
 pub mod wait;
 
 pub use affinity::{CpuSet, on_one_processor};

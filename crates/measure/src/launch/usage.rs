@@ -61,11 +61,6 @@ pub fn own_processor_time() -> Nanos {
     used.iter().flat_map(|usage| [usage.ru_utime, usage.ru_stime]).map(from_timeval).sum()
 }
 
-/// How often this thread lost the processor although it had work to do.
-pub(crate) fn times_preempted() -> u64 {
-    usage_of(libc::RUSAGE_THREAD).ru_nivcsw.unsigned_abs()
-}
-
 /// See `getrusage(2)`.
 fn usage_of(whom: libc::c_int) -> libc::rusage {
     // SAFETY: plain data, filled by the kernel.
@@ -83,19 +78,6 @@ fn from_timeval(time: libc::timeval) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Two threads with endless work share a processor.
-    #[test]
-    fn a_thread_that_others_displace_notices() {
-        crate::launch::on_one_processor(|| {
-            let (done, before) = (AtomicU64::new(0), times_preempted());
-            std::thread::scope(|scope| {
-                scope.spawn(|| while done.load(Ordering::Relaxed) == 0 {});
-                while times_preempted() == before {}
-                done.store(1, Ordering::Relaxed);
-            });
-        });
-    }
 
     #[test]
     fn the_kernels_figures_are_added_and_have_its_units() {

@@ -77,11 +77,6 @@ pub enum TimelineError {
         "it set up an io_uring, whose writes ptrace does not see, so its first byte is unknown; help: run as root, for the bpf backend, or bench it with `--backend pipe`"
     )]
     Ring,
-    /// It was observed by a single stop, and its first byte was read too late.
-    #[error(
-        "the processor that firstbyte shares with it ran other programs when its first byte arrived; help: let it use all processors (`--cpus all`)"
-    )]
-    Unseen,
     /// The tracer and the reading end disagree.
     #[error("the tracer saw {written} bytes written, but {read} arrived")]
     Disagreement {
@@ -107,9 +102,6 @@ impl Timeline {
         }
         let root = Root::of(recording)?;
         if resumed(events).next().is_some() {
-            if recording.missed_first_byte() {
-                return Err(TimelineError::Unseen);
-            }
             return root.seen_at_one_stop(events, wall);
         }
         agree(recording)?;

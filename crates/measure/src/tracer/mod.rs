@@ -209,5 +209,6 @@ fn frame(
         usage: ended.usage,
         left_behind: ended.left_behind,
         suspended: interrupt::continued_since(child.spawned),
+        late: false,
     }
 }

@@ -33,6 +33,10 @@ pub struct Recording {
     /// We were stopped (Ctrl-Z) during the run, so its times include the stop. Such a recording must not become a sample.
     #[serde(default)]
     pub suspended: bool,
+    /// It was observed by a single stop, and we did not have the processor when it went on or when its first byte arrived. So
+    /// that was earlier than the recording says.
+    #[serde(default)]
+    pub late: bool,
 }
 
 impl Recording {
@@ -50,20 +54,13 @@ impl Recording {
             usage: Usage::default(),
             left_behind: false,
             suspended: false,
+            late: false,
         }
     }
 
     /// What helps if events were lost.
     pub const HELP_FOR_LOST: &str =
         "--ring-bytes makes more room; Linux 7.0 and newer may also skip a BPF program";
-
-    /// Whether it was observed by a single stop, and we did not have the processor when its first byte arrived. Such a
-    /// recording must not become a sample.
-    pub fn missed_first_byte(&self) -> bool {
-        let has = |wanted: fn(&EventKind) -> bool| self.events.iter().any(|event| wanted(&event.kind));
-        let was_read = has(|kind| matches!(kind, EventKind::FirstRead { .. }));
-        self.output.bytes > Some(0) && has(|kind| *kind == EventKind::Resumed) && !was_read
-    }
 
     /// How many writes of output there were.
     pub fn output_writes(&self) -> u64 {

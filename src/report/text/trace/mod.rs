@@ -194,7 +194,7 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
         if *count == 0.0 && time <= 0.0 {
             continue;
         }
-        let line = row(wanted.title_if(summary.sees_faults()), width, time, total, *count);
+        let line = row(wanted.title(), width, time, total, *count);
         text += &terminal.paint(style(wanted), &line);
         text.push('\n');
         text += &parts(summary, wanted, time, width, total);

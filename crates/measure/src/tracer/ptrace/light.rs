@@ -4,12 +4,11 @@
 //! our end, the exit when the kernel tells us. So the write is not seen: it is a part of the setup. A process, a thread or
 //! a program that it starts is not seen either. So a run is observed in this way only if earlier ones had none.
 //!
-//! All this holds only while the kernel gives us the processor whenever we have work. Where it lets the program run instead
-//! between its stop and our wait, or between its write and our read, both end at instants that nobody saw. Such a recording
-//! has no first byte ([`Recording::missed_first_byte`]), and the run is made again, after some of them with more stops.
+//! All this holds only while the kernel gives us the processor whenever we have work. If it lets the program run instead between
+//! its stop and our wait, the program begins earlier than we note, and if it lets the program end before we read its first byte,
+//! that came earlier. Such a recording is [late](Recording::late).
 
 use crate::launch::exec_stop::{self, ExecStop, pass_exec_stop};
-use crate::launch::usage::times_preempted;
 use crate::launch::wait::Ended;
 use crate::launch::{LaunchError, Launcher, OutputKind, Preparation};
 use crate::tracer::{Backend, Event, EventKind, Recording, RunOptions, frame, until_cleared};
@@ -40,16 +39,23 @@ pub(super) fn run(launcher: &mut Launcher, options: &RunOptions) -> Result<Recor
     let stop = pass_exec_stop(&child, options.timeout);
     let ended = until_cleared(launcher, options, &child, &mut stdout, watch)?;
 
-    let mut collected = stdout.finish();
-    let missed = collected.late || stop.is_some_and(|stop| times_preempted() != stop.preempted);
-    if missed {
-        collected.first_read = None;
-    }
-    launcher.learn_whether_seen(!missed);
+    let collected = stdout.finish();
+    let late = collected.late || began_unseen(stop, &ended);
     let mut recording = frame(Backend::Ptrace, launcher, options, &child, &ended, collected);
+    recording.late = late;
     recording.events.extend(events(launcher.entered(), stop, &ended, recording.root));
     recording.events.sort_by_key(|event| event.at); // stable: events at the same instant keep their order
     Ok(recording)
+}
+
+/// Between the stop and our wait there is one system call, which lets the program go on. The smallest program takes longer than
+/// this from there to its exit.
+const UNSEEN: Nanos = Nanos(20_000);
+
+/// Whether the program may have run before we noted that it could.
+fn began_unseen(stop: Option<ExecStop>, ended: &Ended) -> bool {
+    let noted = stop.zip(ended.slept[0]);
+    noted.is_some_and(|(stop, waiting)| waiting.0.saturating_sub(stop.returned.0) > UNSEEN.0)
 }
 
 /// We share the processor of the tracee. So it stands until we wait again, after its stop and after its first byte.
@@ -57,7 +63,7 @@ fn events(entered: Nanos, stop: Option<ExecStop>, ended: &Ended, root: u32) -> V
     let event = |at, kind| Event { at, pid: root, tid: root, kind };
     let mut events = vec![event(entered, EventKind::ExecEnter)];
     let [first, then] = ended.slept;
-    if let Some(ExecStop { returned, resumed, .. }) = stop {
+    if let Some(ExecStop { returned, resumed }) = stop {
         events.push(event(returned, EventKind::ExecExit { result: 0 }));
         events.push(event(first.unwrap_or(resumed), EventKind::Resumed));
     }

@@ -140,13 +140,15 @@ fn joined_end(ends: &ThreadEnds, wait: &Futex) -> Option<Nanos> {
     ends.get(first).copied().filter(|end| *end < wait.left)
 }
 
-/// The waits for a signal that the end of a child has ended: the thread's next event is the SIGCHLD.
+/// The waits that the end of a child has ended by its signal: those for a signal, and others that it interrupted. The thread's next
+/// event is the SIGCHLD.
 pub(super) fn of_signals(events: &[Event]) -> InferredWakes {
     let parents: HashMap<u32, u32> = events.iter().filter_map(created).collect();
     let wake = |(index, event): (usize, &Event)| {
         let EventKind::Call(call) = &event.kind else { return None };
         let waits = CallFacts::of(&call_names::name(call.call)).and_then(CallFacts::waits_for);
-        waits.filter(|wait| *wait == Wait::Signal)?;
+        let interrupted = call.error() == Some(-i64::from(libc::EINTR));
+        waits.filter(|wait| *wait == Wait::Signal || interrupted)?;
         let next = events[index + 1..].iter().find(|other| other.tid == event.tid)?;
         let is_child = matches!(next.kind, EventKind::Signalled { signal: libc::SIGCHLD });
         let from = events.partition_point(|other| other.at < call.entered);

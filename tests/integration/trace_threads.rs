@@ -140,10 +140,16 @@ fn the_exec_of_a_second_thread_does_not_overlap_with_the_first() {
         return skipped("no C compiler");
     };
     let program = program.to_str().unwrap();
-    for (backend, words, processes) in
-        [("bpf", &[][..], 1), ("ptrace", &[], 1), ("bpf", &["child"], 2), ("ptrace", &["child"], 2)]
-    {
-        let command = ["--backend", backend, "-r", "1", "--", program];
+    // with untraced runs beside them, the runs by ptrace are corrected
+    for (backend, runs, words, processes) in [
+        ("bpf", "1", &[][..], 1),
+        ("ptrace", "1", &[], 1),
+        ("ptrace", "6", &[], 1),
+        ("bpf", "1", &["child"], 2),
+        ("ptrace", "1", &["child"], 2),
+        ("ptrace", "6", &["child"], 2),
+    ] {
+        let command = ["--backend", backend, "-r", runs, "--", program];
         let Some(result) = result(&[&command[..], words].concat()) else {
             skipped("this machine does not trace so");
             continue;

@@ -76,8 +76,9 @@ pub(super) struct Pace {
     /// The part of its other time on a processor that a thread needs only because the tracer used the caches, too. It is below 0
     /// if untraced runs take longer, because others use the processors.
     pub(super) slowed: f64,
-    /// A wait whose timeout expired would have been ended by another thread before, had nobody slowed that one down.
-    pub(super) timeouts_give_way: bool,
+    /// Waits end with what another thread did last, also those whose timeout expired only because nobody was fast enough, or of
+    /// which no call says who ended them.
+    pub(super) waits_give_way: bool,
 }
 
 /// How many reads of the tracee's memory the observation of a call takes.

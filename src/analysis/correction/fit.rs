@@ -22,7 +22,7 @@ const UNTRACED_LAUNCH: f64 = 60_000.0;
 const MAX_STOP: f64 = 1e9;
 
 /// A cheap call takes a little time beside its stop.
-const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, timeouts_give_way: false };
+const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, waits_give_way: false };
 /// The caches make some of them more expensive.
 const LIKELY_STOPS: f64 = 1.15;
 const MAX_STOPS: f64 = 8.0;
@@ -33,7 +33,7 @@ const MAX_TILT: f64 = 0.3;
 const MAX_SLOWED: f64 = 0.5;
 /// On a busy machine, a program has a twentieth of a processor at least.
 const MIN_SLOWED: f64 = -20.0;
-/// More than this is not usual, but a timeout that has expired needs it.
+/// More than this is not usual: then something waited.
 const SLOWED: f64 = 0.25;
 const CLEARLY_LESS: f64 = 0.1;
 /// A page fault takes about this long, in nanoseconds, on hardware and on virtual machines. By ptrace it belongs to user code.
@@ -102,8 +102,8 @@ impl MeasuredRun<'_> {
         if kept.slowed < SLOWED {
             return kept;
         }
-        // a timeout may have expired that would not have, had nobody slowed the run down
-        let given_way = self.fitted(Pace { timeouts_give_way: true, ..USUAL }, untraced);
+        // some wait was for a thread that stops slowed down, or its timeout would not have expired without them
+        let given_way = self.fitted(Pace { waits_give_way: true, ..USUAL }, untraced);
         if given_way.slowed < kept.slowed - CLEARLY_LESS { given_way } else { kept }
     }
 

@@ -44,6 +44,8 @@ struct Thread {
     call: Option<Syscall>,
     /// It is not in user code, so it may wake others.
     in_kernel: bool,
+    /// It ends itself, by its last call.
+    exits: bool,
     /// How long it was in user code, corrected.
     user: Nanos,
 }
@@ -285,6 +287,7 @@ impl Walk<'_> {
 
         let thread = self.threads[point.thread].get_or_insert_default();
         thread.call = None;
+        thread.exits = call_names::name(call.call).starts_with("exit");
         let end = match wake {
             Some(wake) => {
                 let since = after_wake(call, point.at.as_f64() - wake.at.as_f64(), within);
@@ -308,26 +311,31 @@ impl Walk<'_> {
         end
     }
 
-    /// Where the last event before the end of a wait for a futex lies, and how long the wait went on, if a thread ended it: no
-    /// call says which one, so it was probably the one that did the last thing. By ptrace, threads wait several times as long
-    /// for each other as they do unobserved.
+    /// Where the last event before the end of a wait lies, and how long the wait went on, if another thread ended it: no call says
+    /// which one, so it was probably the one that did the last thing. By ptrace, threads wait several times as long for each
+    /// other as they do unobserved. That is known of a futex, and supposed of other waits if they give way.
     fn ended_by_latest(&self, point: &Point, call: &Call) -> Option<(Nanos, f64)> {
         let latest = self.threads[self.latest].filter(|_| self.latest != point.thread)?;
-        let others = was_woken(call) || self.costs.pace.timeouts_give_way && timed_out(call);
+        let others = was_woken(call) || self.costs.pace.waits_give_way && !sleeps(call.call);
         others.then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
     }
 
-    /// Another thread may have ended the process while this one waited, however long. Then it ends as much earlier as that
-    /// thread, so their order stays.
+    /// Another thread may have ended the process while this one waited, however long, or killed it. Then it ends as much earlier
+    /// as that thread, so their order stays.
     fn exits(&mut self, point: &Point) -> Nanos {
         let (wake, woken) = (self.lags.wakes.get(&point.event), self.times[point.event].woken);
-        let Some(wake) = wake.filter(|_| woken.0 > 0) else {
+        let wake = wake.filter(|_| woken.0 > 0).map(|wake| (wake.at, woken));
+        let latest = self.threads[self.latest].filter(|_| self.lags.by_ptrace && self.latest != point.thread);
+        let latest = latest.map(|latest| (latest.recorded, latest.last));
+        let EventCost { around, within } = self.costs.syscall;
+        let stop = within + around / 2.0 + self.lost;
+
+        let thread = self.threads[point.thread].get_or_insert_default();
+        let Some((recorded, corrected)) = wake.or(latest.filter(|_| !thread.exits)) else {
             return self.own_end(point, 0.0, self.costs.other);
         };
-        let EventCost { around, within } = self.costs.syscall;
-        let since = point.at.as_f64() - wake.at.as_f64() - within - around / 2.0 - self.lost;
-        let thread = self.threads[point.thread].get_or_insert_default();
-        thread.wait_until(point.at, later(woken, since.max(0.0)))
+        let since = (point.at.as_f64() - recorded.as_f64() - stop).max(0.0);
+        thread.wait_until(point.at, later(corrected, since))
     }
 
     /// A thread has the processor again.
@@ -387,16 +395,6 @@ fn after_wake(call: &Call, at_most: f64, within: f64) -> f64 {
     let worked = call.processor.as_ref().map(|times| times[1].ran.as_f64() - times[0].ran.as_f64());
     let since = worked.map_or(at_most - within / 2.0, |worked| (worked - within) / 2.0);
     since.min(at_most).max(0.0)
-}
-
-/// Whether nothing ended a wait before its timeout.
-fn timed_out(call: &Call) -> bool {
-    let facts = CallFacts::of(&call_names::name(call.call));
-    match facts.and_then(CallFacts::waits_for) {
-        Some(Wait::Poll) => call.result == Some(0),
-        Some(Wait::Sleep) | None => false,
-        Some(_) => call.error() == Some(-i64::from(libc::ETIMEDOUT)),
-    }
 }
 
 /// Whether a call may wait for something that takes as long however slow the program is.

@@ -76,9 +76,20 @@ pub(super) struct Pace {
     /// The part of its other time on a processor that a thread needs only because the tracer used the caches, too. It is below 0
     /// if untraced runs take longer, because others use the processors.
     pub(super) slowed: f64,
-    /// Waits end with what another thread did last, also those whose timeout expired only because nobody was fast enough, or of
-    /// which no call says who ended them.
-    pub(super) waits_give_way: bool,
+    /// Which waits end with what another thread did last.
+    pub(super) giving_way: GivingWay,
+}
+
+/// Waits of which no call says that a thread of the run ended them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum GivingWay {
+    /// All of them last as long without stops.
+    #[default]
+    Nothing,
+    /// Somebody of the run ended them, if not their timeout.
+    Waits,
+    /// Their timeouts would not have expired either: the others only needed so long because of the stops.
+    Timeouts,
 }
 
 /// How many reads of the tracee's memory the observation of a call takes.

@@ -1,6 +1,6 @@
 //! How much the observation cost in these runs.
 
-use super::costs::{ObserverCosts, Pace, PointCosts};
+use super::costs::{GivingWay, ObserverCosts, Pace, PointCosts};
 use super::lags::Lags;
 use crate::analysis::runs::{ObservedRuns, SampledUser};
 use crate::bench::BothKinds;
@@ -22,7 +22,7 @@ const UNTRACED_LAUNCH: f64 = 60_000.0;
 const MAX_STOP: f64 = 1e9;
 
 /// A cheap call takes a little time beside its stop.
-const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, waits_give_way: false };
+const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, giving_way: GivingWay::Nothing };
 /// The caches make some of them more expensive.
 const LIKELY_STOPS: f64 = 1.15;
 const MAX_STOPS: f64 = 8.0;
@@ -33,9 +33,10 @@ const MAX_TILT: f64 = 0.3;
 const MAX_SLOWED: f64 = 0.5;
 /// On a busy machine, a program has a twentieth of a processor at least.
 const MIN_SLOWED: f64 = -20.0;
-/// More than this is not usual: then something waited.
+/// More than this is not usual.
 const SLOWED: f64 = 0.25;
-const CLEARLY_LESS: f64 = 0.1;
+/// A run that takes this part longer than an untraced one may be one of the longer ones.
+const NEAR: f64 = 0.1;
 /// A page fault takes about this long, in nanoseconds, on hardware and on virtual machines. By ptrace it belongs to user code.
 const FAULT: [f64; 2] = [250.0, 2000.0];
 
@@ -98,13 +99,15 @@ impl MeasuredRun<'_> {
     /// The pace at which the run takes as long as an untraced one. If it is too long at the usual one, its stops cost more, or they
     /// slowed the program down beside. If it is too short, untraced runs share the processors with others.
     fn lasting(&self, untraced: f64) -> Pace {
-        let kept = self.fitted(USUAL, untraced);
-        if kept.slowed < SLOWED {
-            return kept;
-        }
-        // some wait was for a thread that stops slowed down, or its timeout would not have expired without them
-        let given_way = self.fitted(Pace { waits_give_way: true, ..USUAL }, untraced);
-        if given_way.slowed < kept.slowed - CLEARLY_LESS { given_way } else { kept }
+        // if it is far from that, some wait was for a thread that stops slowed down
+        let ways = [GivingWay::Nothing, GivingWay::Waits, GivingWay::Timeouts].map(|giving_way| {
+            let slow = Pace { giving_way, stops: LIKELY_STOPS, slowed: SLOWED, ..USUAL };
+            (giving_way, self.total(slow))
+        });
+        let fits = |way: &(GivingWay, f64)| way.1 <= (1.0 + NEAR) * untraced;
+        let way = ways.iter().find(|way| fits(way));
+        let (giving_way, _) = way.or(ways.iter().min_by(|a, b| a.1.total_cmp(&b.1))).copied().unwrap_or_default();
+        self.fitted(Pace { giving_way, ..USUAL }, untraced)
     }
 
     fn fitted(&self, pace: Pace, untraced: f64) -> Pace {

@@ -1,6 +1,6 @@
 //! How far each thread lags behind where it would be unobserved, from event to event.
 
-use super::costs::{PointCosts, is_other, reads};
+use super::costs::{GivingWay, PointCosts, is_other, reads};
 use super::points;
 use super::points::{Part, Point};
 use super::stops::Stops;
@@ -313,11 +313,13 @@ impl Walk<'_> {
 
     /// Where the last event before the end of a wait lies, and how long the wait went on, if another thread ended it: no call says
     /// which one, so it was probably the one that did the last thing. By ptrace, threads wait several times as long for each
-    /// other as they do unobserved. That is known of a futex, and supposed of other waits if they give way.
+    /// other as they do unobserved. That is known of a futex, and supposed of others that
+    /// give way.
     fn ended_by_latest(&self, point: &Point, call: &Call) -> Option<(Nanos, f64)> {
         let latest = self.threads[self.latest].filter(|_| self.latest != point.thread)?;
-        let others = was_woken(call) || self.costs.pace.waits_give_way && !sleeps(call.call);
-        others.then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
+        let needed = if timed_out(call) { GivingWay::Timeouts } else { GivingWay::Waits };
+        let gives_way = !sleeps(call.call) && self.costs.pace.giving_way >= needed;
+        (was_woken(call) || gives_way).then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
     }
 
     /// Another thread may have ended the process while this one waited, however long, or killed it. Then it ends as much earlier
@@ -395,6 +397,13 @@ fn after_wake(call: &Call, at_most: f64, within: f64) -> f64 {
     let worked = call.processor.as_ref().map(|times| times[1].ran.as_f64() - times[0].ran.as_f64());
     let since = worked.map_or(at_most - within / 2.0, |worked| (worked - within) / 2.0);
     since.min(at_most).max(0.0)
+}
+
+/// Whether nothing ended a wait before its timeout.
+fn timed_out(call: &Call) -> bool {
+    let facts = CallFacts::of(&call_names::name(call.call));
+    let is_poll = facts.and_then(CallFacts::waits_for) == Some(Wait::Poll);
+    is_poll && call.result == Some(0) || call.error() == Some(-i64::from(libc::ETIMEDOUT))
 }
 
 /// Whether a call may wait for something that takes as long however slow the program is.

@@ -1,4 +1,4 @@
-use super::costs::{Pace, PointCosts};
+use super::costs::{GivingWay, Pace, PointCosts};
 use super::lags::Lags;
 use super::*;
 use crate::analysis::Account;
@@ -9,7 +9,7 @@ use firstbyte_measure::tracer::event::{Call, OffCpu, OnProcessor};
 use firstbyte_measure::tracer::{Event, EventCost, EventCosts, EventKind, replay};
 use firstbyte_measure::units::Nanos;
 
-const NONE: Pace = Pace { stops: 0.0, tilt: 0.0, slowed: 0.0, waits_give_way: false };
+const NONE: Pace = Pace { stops: 0.0, tilt: 0.0, slowed: 0.0, giving_way: GivingWay::Nothing };
 
 const COSTS: PointCosts = PointCosts {
     syscall: EventCost { around: 100.0, within: 20.0 },

@@ -317,6 +317,23 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn the_signal_of_a_child_interrupts_other_waits_too() {
+        let event = |at: u64, pid: u32, kind| Event { at: Nanos(at), pid, tid: pid, kind };
+        let woken = |result: i64| {
+            let exit = EventKind::Exit { group_dead: true, status: 0 };
+            let events = [
+                event(1, 1, EventKind::Fork { child_pid: 7, child_tid: 7 }),
+                event(50, 7, exit),
+                call(1, "epoll_wait", 10, 60, [3, 0x100, 8], result),
+                event(61, 1, EventKind::Signalled { signal: libc::SIGCHLD }),
+            ];
+            of_signals(&events).values().map(|wake| (wake.woken.0, wake.waker)).collect::<Vec<_>>()
+        };
+        assert_eq!(woken(-4), [(50, [7, 7])]);
+        assert!(woken(1).is_empty(), "something was ready");
+    }
+
+    #[test]
     fn waitid_names_its_child_or_has_only_one() {
         let child = |name: &str, arguments, result, ended: &[u32]| {
             let event = call(1, name, 1, 2, arguments, result);

@@ -33,6 +33,9 @@ const LAST_LINES: usize = 5;
 const HIDDEN_USER_CODE: &str = "How much of this time is user code, and how much its system calls take, is not known: ptrace \
     stops each call for longer than it takes. Root's `--backend bpf` tells.";
 
+const MOVED_TIMEOUTS: &str = "Threads of this program wait with timeouts, and some of these expired only because ptrace slowed \
+    the others down. So it is not certain which thread worked while others waited. Root's `--backend bpf` tells.";
+
 /// The observer of the runs.
 #[derive(Clone, Debug)]
 pub struct UsedTracer {
@@ -122,6 +125,9 @@ impl TraceAnalysis {
         analysis.costs = costs;
         if analysis.observed.user.is_none() && analysis.observed.hidden_wall().is_some() {
             analysis.caveats.push(HIDDEN_USER_CODE.to_owned());
+        }
+        if correction.is_some_and(|correction| correction.has_moved_timeouts()) {
+            analysis.caveats.push(MOVED_TIMEOUTS.to_owned());
         }
         match region {
             Some(Ok(region)) => analysis.summary.marks.insert(0, region),

@@ -28,7 +28,7 @@ fn tracee() -> Option<String> {
 
 /// The result of a traced run; `None`, reported as skipped, where the backend does not work.
 fn traced(backend: &str, command: &[&str], more: &[&str]) -> Option<Value> {
-    let words = ["trace", "-r", "6", "--no-samples", "--no-runtimes", "--ignore-failure"];
+    let words = ["trace", "-r", "1", "--no-samples", "--no-overhead", "--no-runtimes", "--ignore-failure"];
     let export = ["--backend", backend, "--export-json", "-"];
     let ran = firstbyte(folder().path(), &[&words, &export[..], more, command].concat());
     if ran.status.code() == Some(4) {

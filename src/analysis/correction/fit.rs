@@ -106,7 +106,8 @@ impl MeasuredRun<'_> {
         });
         let fits = |way: &(GivingWay, f64)| way.1 <= (1.0 + NEAR) * untraced;
         let way = ways.iter().find(|way| fits(way));
-        let (giving_way, _) = way.or(ways.iter().min_by(|a, b| a.1.total_cmp(&b.1))).copied().unwrap_or_default();
+        let (giving_way, _) =
+            way.or(ways.iter().min_by(|a, b| a.1.total_cmp(&b.1))).copied().unwrap_or_default();
         self.fitted(Pace { giving_way, ..USUAL }, untraced)
     }
 

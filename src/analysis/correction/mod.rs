@@ -18,7 +18,7 @@ mod wakes;
 pub use costs::ObserverCosts;
 
 use super::runs::ObservedRuns;
-use costs::PointCosts;
+use costs::{GivingWay, PointCosts};
 use firstbyte_measure::tracer::{Backend, EventCosts, Recording};
 
 /// Takes the time of the observation off the recordings of one command.
@@ -44,6 +44,13 @@ impl Correction {
         let costs = calibrated?;
         let scale = fit::scale(observed, &costs);
         scale.map(|scale| Correction(Costs::Alike(costs.scaled(scale))))
+    }
+
+    /// Whether most runs took so long that timeouts expired which would not have without the stops.
+    pub fn has_moved_timeouts(&self) -> bool {
+        let Costs::EachRun(runs) = &self.0 else { return false };
+        let moved = runs.iter().filter(|costs| costs.pace.giving_way == GivingWay::Timeouts).count();
+        2 * moved > runs.len()
     }
 
     fn in_run(&self, run: usize) -> Option<&PointCosts> {

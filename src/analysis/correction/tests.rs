@@ -152,6 +152,45 @@ fn by_ptrace_a_thread_that_waits_until_the_process_ends_has_no_time_of_its_own()
 }
 
 #[test]
+fn by_ptrace_threads_that_a_signal_ends_have_no_time_of_their_own() {
+    let of = |tid, at, kind| Event { pid: 1, ..event(tid, at, kind) };
+    let exit = |tid, at| of(tid, at, EventKind::Exit { group_dead: tid == 2, status: 9 });
+    let mut events = vec![of(1, 500, EventKind::Fork { child_pid: 1, child_tid: 2 })];
+    events.extend((0..10).map(|n| call(1, "getpid", 1000 + n * 500, 1100 + n * 500, 1)));
+    events.extend([exit(1, 6000), exit(2, 6100)]);
+    let recording = recording(Backend::Ptrace, events);
+    let total = Nanos::rounded(Lags::of(&recording).total(&recording, &COSTS)).0;
+    // ten calls at 120 with what follows the last one, and the exit of the second one follows that of the first
+    assert_eq!(total, 5600 - 1200 - 70);
+}
+
+#[test]
+fn waits_give_way_only_if_nothing_else_explains_the_length_of_untraced_runs() {
+    // a thread works in 60 of 1,100 ns, another one waits for something else meanwhile
+    let ways = |name: &str, result: i64, untraced: f64| {
+        let mut events = with_readings(&[9000; 60]);
+        let (from, to) = (events[0].at.0 + 10, events[59].at.0 + 10);
+        let mut wait = measured(2, name, [from, to], [1000, 3100], [1, 3]);
+        let EventKind::Call(call) = &mut wait.kind else { unreachable!() };
+        call.result = Some(result);
+        events.extend([fork(1, from - 5, 2), wait]);
+        events.extend([event(2, to + 20, EventKind::Fork { child_pid: 1, child_tid: 3 })]);
+        events.iter_mut().for_each(|event| event.pid = 1);
+        let observed = ObservedRuns {
+            recordings: vec![recording(Backend::Ptrace, events)],
+            untraced: vec![untraced + 60_000.0],
+            ..ObservedRuns::default()
+        };
+        costs_of(&observed, None).pace.giving_way
+    };
+    let [working, waiting] = [66_000.0, 1_400_000.0];
+    assert_eq!(ways("epoll_wait", 1, waiting), GivingWay::Nothing);
+    assert_eq!(ways("epoll_wait", 1, working), GivingWay::Waits);
+    assert_eq!(ways("epoll_wait", 0, working), GivingWay::Timeouts);
+    assert_eq!(ways("nanosleep", 0, 1_400_000.0), GivingWay::Nothing);
+}
+
+#[test]
 fn by_ptrace_a_parent_waits_for_its_child_and_a_sleep_keeps_its_length() {
     let exit = |tid, at| event(tid, at, EventKind::Exit { group_dead: true, status: 0 });
     let mut events = vec![fork(1, 500, 2), call(1, "wait4", 1000, 9200, 2), exit(2, 9100)];

@@ -175,7 +175,9 @@ fn waits_give_way_only_if_nothing_else_explains_the_length_of_untraced_runs() {
         call.result = Some(result);
         events.extend([fork(1, from - 5, 2), wait]);
         events.extend([event(2, to + 20, EventKind::Fork { child_pid: 1, child_tid: 3 })]);
-        events.iter_mut().for_each(|event| event.pid = 1);
+        for event in &mut events {
+            event.pid = 1;
+        }
         let observed = ObservedRuns {
             recordings: vec![recording(Backend::Ptrace, events)],
             untraced: vec![untraced + 60_000.0],

@@ -36,7 +36,8 @@ fn run(command: &[&str], kind: &str, count: u64) -> Option<Value> {
         skipped("the bpf backend does not work here");
         return None;
     }
-    assert!(output.status.success(), "{words:?}: {errors}");
+    // why a program failed stands in the document
+    assert!(output.status.success(), "{words:?}: {errors}{}", String::from_utf8_lossy(&output.stdout));
     Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 

@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn a_written_file_can_be_read_and_its_budgets_are_met() {
-        let text = r#"{"command": "env ls", "mean": 1, "median": 1, "user": 0, "system": 0, "min": 1, "max": 1,
+        let text = r#"{"command": "env ls \"hi\"", "mean": 1, "median": 1, "user": 0, "system": 0, "min": 1, "max": 1,
             "name": "greeting", "counts": {"syscalls": 30, "page_faults": 90, "max_rss": 1048576, "writes": 1},
             "varying": {"page_faults": [89, 91]}}"#;
         let mut measurement: Measurement = serde_json::from_str(text).unwrap();
@@ -394,11 +394,11 @@ mod tests {
         let [program] = &file.programs[..] else { unreachable!() };
 
         assert!(written.lines().all(|line| line.chars().count() <= WIDTH), "{written}");
-        assert_eq!(program.executables, executables(&["env".to_owned(), "ls".to_owned()]));
+        assert_eq!(program.executables, executables(&["env", "ls", "hi"].map(str::to_owned)));
         assert_eq!(file.environment, Some(environment));
         assert_eq!(program.recording.as_deref(), Some(Path::new("folder/greeting.jsonl")));
 
-        assert_eq!((program.label(), program.command.as_str()), ("greeting", "env ls"));
+        assert_eq!((program.label(), program.command.as_str()), ("greeting", "env ls \"hi\""));
         assert_eq!(program.total.unwrap().max, Nanos(630_000));
         assert_eq!(program.page_faults, Some(AtMost { max: 91, tolerance: Some(0.03) }));
         assert_eq!(

@@ -198,14 +198,25 @@ fn a_fatal_signal_is_a_step_of_its_own_and_no_part_of_the_last_call() {
     }
 }
 
-/// Lets seccomp kill it when it asks for its parent.
-const KILLED_IN_A_CALL: &str = r"
+/// Lets seccomp kill it when it asks for its parent; with `READER` while another thread computes whose last call, `read`, returned
+/// its own number.
+const KILLED_IN_A_CALL: &str = r#"
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+static volatile int ended;
+static inline void *reader(void *unused)
+{
+	char byte;
+	ended = 1 + read(open("/dev/null", O_RDONLY), &byte, 1);
+	for (;;)
+		;
+}
 int main(void)
 {
 	struct sock_filter code[] = {
@@ -215,11 +226,17 @@ int main(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { 4, code };
+#ifdef READER
+	pthread_t thread;
+	pthread_create(&thread, 0, reader, 0);
+	while (!ended)
+		;
+#endif
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program))
 		return 1;
 	return getppid() < 0;
 }
-";
+"#;
 
 #[test]
 fn a_call_in_which_seccomp_kills_never_returns() {
@@ -244,47 +261,11 @@ fn a_call_in_which_seccomp_kills_never_returns() {
     }
 }
 
-/// Ends by seccomp while another thread computes whose last call, `read`, returned its own number.
-const KILLED_BESIDE_A_READER: &str = r#"
-#include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <pthread.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-static volatile int ended;
-static void *reader(void *unused)
-{
-	char byte;
-	ended = 1 + read(open("/dev/null", O_RDONLY), &byte, 1);
-	for (;;)
-		;
-}
-int main(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { 4, code };
-	pthread_t thread;
-	pthread_create(&thread, 0, reader, 0);
-	while (!ended)
-		;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program))
-		return 1;
-	return getppid() < 0;
-}
-"#;
-
 #[test]
 fn the_last_call_of_a_thread_that_dies_with_the_killed_one_has_returned() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(folder.path(), KILLED_BESIDE_A_READER, &["-pthread"]) else {
+    let beside = ["-DKILL=SECCOMP_RET_KILL_PROCESS", "-DREADER", "-pthread"];
+    let Some(program) = compiled(folder.path(), KILLED_IN_A_CALL, &beside) else {
         return skipped("no C compiler");
     };
     let words = ["--backend", "ptrace", "-i", "-r", "1", "--", program.to_str().unwrap()];

@@ -293,6 +293,6 @@ mod tests {
         };
         assert_eq!(rows(&summary), [0, 0]);
         summary.stopped = true;
-        assert_eq!(rows(&summary), [1, 1]);
+        assert_eq!(rows(&summary), [1, 0]);
     }
 }

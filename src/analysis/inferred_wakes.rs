@@ -147,17 +147,17 @@ pub(super) fn of_signals(events: &[Event]) -> InferredWakes {
     let wake = |(index, event): (usize, &Event)| {
         let EventKind::Call(call) = &event.kind else { return None };
         let waits = CallFacts::of(&call_names::name(call.call)).and_then(CallFacts::waits_for);
-        let interrupted = call.error() == Some(-i64::from(libc::EINTR));
-        waits.filter(|wait| *wait == Wait::Signal || interrupted)?;
+        waits.filter(|wait| *wait == Wait::Signal || call.was_interrupted())?;
         let next = events[index + 1..].iter().find(|other| other.tid == event.tid)?;
-        let is_child = matches!(next.kind, EventKind::Signalled { signal: libc::SIGCHLD });
+        if next.kind != (EventKind::Signalled { signal: libc::SIGCHLD }) {
+            return None;
+        }
         let from = events.partition_point(|other| other.at < call.entered);
-        let mut meanwhile = events[from..index].iter();
-        let ended = meanwhile.find(|other| {
+        let mut meanwhile = events.get(from..index)?.iter();
+        let child = meanwhile.find(|other| {
             let is_last = matches!(other.kind, EventKind::Exit { group_dead: true, .. });
             is_last && parents.get(&other.pid) == Some(&event.pid)
-        });
-        let child = ended.filter(|_| is_child)?;
+        })?;
         let waker = [child.pid, child.tid];
         Some(((event.tid, event.at), Wake { from: call.entered, woken: child.at, waker }))
     };
@@ -329,8 +329,19 @@ pub(super) mod tests {
             ];
             of_signals(&events).values().map(|wake| (wake.woken.0, wake.waker)).collect::<Vec<_>>()
         };
-        assert_eq!(woken(-4), [(50, [7, 7])]);
+        // EINTR, and ERESTARTNOHAND, as which ptrace sees it
+        assert_eq!([-4, -514].map(woken), [[(50, [7, 7])]; 2]);
         assert!(woken(1).is_empty(), "something was ready");
+    }
+
+    #[test]
+    fn a_wait_that_seems_to_end_before_it_began_was_ended_by_nobody() {
+        let signalled = EventKind::Signalled { signal: libc::SIGCHLD };
+        let events = [
+            call(1, "rt_sigsuspend", 60, 10, [0; 3], -4),
+            Event { at: Nanos(61), pid: 1, tid: 1, kind: signalled },
+        ];
+        assert!(of_signals(&events).is_empty());
     }
 
     #[test]

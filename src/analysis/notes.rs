@@ -306,7 +306,7 @@ fn reports(analysis: &TraceAnalysis) -> Option<String> {
     };
     (!names.is_empty()).then(|| {
         format!(
-            "Asked by its environment, {} reported the loads in one more run. This run took {with}, the same run without \
+            "In one more run, environment variables asked {} to report its loads. That run took {with}, the same run without \
              the question {without}. Both ended and printed alike.{misread}",
             names.join(" and ")
         )
@@ -335,7 +335,7 @@ fn overhead(analysis: &TraceAnalysis) -> Option<String> {
 
     let (low, high) = (overhead.interval.low, overhead.interval.high);
     let corrected = analysis.summary.recorded.map_or(String::new(), |recorded| {
-        format!(" It is taken off all times: {} were recorded.", display_nanos(recorded))
+        format!(" It is subtracted from all times: {} were recorded.", display_nanos(recorded))
     });
     Some(format!(
         "Observer overhead: {:.3} ({low:.2} to {high:.2}) times as long as untraced, from launch to reaping ({} against {}, \

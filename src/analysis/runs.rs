@@ -93,6 +93,8 @@ pub struct SampledUser {
     pub time: f64,
     /// How many samples say so.
     pub samples: usize,
+    /// How much time one of them stands for, in nanoseconds.
+    pub each: f64,
     /// The runs that were made for it.
     pub executions: u64,
 }

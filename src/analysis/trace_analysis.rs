@@ -30,11 +30,11 @@ use firstbyte_measure::tracer::{Backend, Recording};
 const LAST_LINES: usize = 5;
 
 /// What nobody knows of runs that were stopped at each of many system calls.
-const HIDDEN_USER_CODE: &str = "How much of this time is user code, and how much its system calls take, is not known: ptrace \
-    stops each call for longer than it takes. Root's `--backend bpf` tells.";
+const HIDDEN_USER_CODE: &str = "It is not known how much of this time is user code and how much is system calls, because \
+    each stop by ptrace takes longer than the call itself. `--backend bpf`, as root, shows it.";
 
-const MOVED_TIMEOUTS: &str = "Threads of this program wait with timeouts, and some of these expired only because ptrace slowed \
-    the others down. So it is not certain which thread worked while others waited. Root's `--backend bpf` tells.";
+const MOVED_TIMEOUTS: &str = "Threads of this program wait with timeouts, and some timeouts expired only because ptrace slowed other \
+    threads down. So it is not certain which thread worked while others waited. `--backend bpf`, as root, shows it.";
 
 /// The observer of the runs.
 #[derive(Clone, Debug)]

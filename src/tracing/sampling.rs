@@ -84,9 +84,9 @@ pub(super) fn user_time(
 
     let streams = tracer.take();
     let samples: usize = streams.iter().map(Stream::samples).sum();
-    let time = samples as f64 * course.period.as_f64() / streams.len().max(1) as f64;
-    let executions = measured.executions;
-    Ok((!streams.is_empty()).then_some(SampledUser { time, samples, executions }))
+    let each = course.period.as_f64() / streams.len().max(1) as f64;
+    let (time, executions) = (samples as f64 * each, measured.executions);
+    Ok((!streams.is_empty()).then_some(SampledUser { time, samples, each, executions }))
 }
 
 /// The same with a sampler that stops the program to read the frames of its interpreter. The inner error: why that cannot

@@ -100,15 +100,17 @@ impl MeasuredRun<'_> {
     /// slowed the program down beside. If it is too short, untraced runs share the processors with others.
     fn lasting(&self, untraced: f64) -> Pace {
         // if it is far from that, some wait was for a thread that stops slowed down
-        let ways = [GivingWay::Nothing, GivingWay::Waits, GivingWay::Timeouts].map(|giving_way| {
-            let slow = Pace { giving_way, stops: LIKELY_STOPS, slowed: SLOWED, ..USUAL };
-            (giving_way, self.total(slow))
-        });
-        let fits = |way: &(GivingWay, f64)| way.1 <= (1.0 + NEAR) * untraced;
-        let way = ways.iter().find(|way| fits(way));
-        let (giving_way, _) =
-            way.or(ways.iter().min_by(|a, b| a.1.total_cmp(&b.1))).copied().unwrap_or_default();
-        self.fitted(Pace { giving_way, ..USUAL }, untraced)
+        let mut shortest = (GivingWay::Nothing, f64::INFINITY);
+        for giving_way in [GivingWay::Nothing, GivingWay::Waits, GivingWay::Timeouts] {
+            let total = self.total(Pace { giving_way, stops: LIKELY_STOPS, slowed: SLOWED, ..USUAL });
+            if total < shortest.1 {
+                shortest = (giving_way, total);
+            }
+            if total <= (1.0 + NEAR) * untraced {
+                break;
+            }
+        }
+        self.fitted(Pace { giving_way: shortest.0, ..USUAL }, untraced)
     }
 
     fn fitted(&self, pace: Pace, untraced: f64) -> Pace {
@@ -136,10 +138,11 @@ impl MeasuredRun<'_> {
     }
 }
 
-/// How long a run is in user code as ptrace sees it, with page faults, and the standard error of that.
+/// How long a run is in user code as ptrace sees it, with page faults, and the standard error of that. One more sample, because
+/// none at all is not certain either.
 fn sampled(user: SampledUser, recording: &Recording) -> [f64; 2] {
     let faults = FAULT.map(|each| each * recording.usage.minor_faults as f64);
-    let error = user.time / (user.samples as f64).max(1.0).sqrt();
+    let error = user.each * (user.samples as f64 + 1.0).sqrt();
     [user.time + faults[0].midpoint(faults[1]), error.hypot((faults[1] - faults[0]) / 4.0)]
 }
 

@@ -3,15 +3,35 @@
 use super::costs::{GivingWay, PointCosts, is_other, reads};
 use super::points;
 use super::points::{Part, Point};
-use super::stops::Stops;
+use super::stops::{Before, Stops};
 use super::wakes::{self, Wake};
 use crate::analysis::inferred_wakes::was_woken;
-use firstbyte_measure::arch::{CallFacts, Syscall, Wait, call_names};
+use firstbyte_measure::arch::{CallFacts, Wait, call_names};
 use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{Backend, Event, EventCost, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
 use std::mem::swap;
+
+/// What the walks ask of a call.
+#[derive(Clone, Copy, Debug, Default)]
+struct CallKind {
+    /// It ends its thread or process.
+    exits: bool,
+    /// For what it may wait, which takes as long however slow the program is.
+    wait: Option<Wait>,
+    /// Nothing ended its wait before its timeout.
+    timed_out: bool,
+    /// Where the thread is that ended its wait for a futex.
+    woken: Option<Waker>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waker {
+    /// In the same process (`FUTEX_PRIVATE_FLAG`).
+    InProcess,
+    Anywhere,
+}
 
 /// The corrected times of one event.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +47,8 @@ pub(super) struct Lags {
     /// What the readings at the stops say, if there are any.
     stops: Option<Stops>,
     wakes: HashMap<usize, Wake>,
+    /// Of each event.
+    kinds: Vec<CallKind>,
     /// The places of all thread ids.
     places: HashMap<u32, usize>,
     by_ptrace: bool,
@@ -40,12 +62,14 @@ struct Thread {
     /// Its last instant, as recorded and corrected.
     recorded: Nanos,
     last: Nanos,
-    /// The call that it is in.
-    call: Option<Syscall>,
+    /// The event of the call that it is in.
+    call: Option<usize>,
     /// It is not in user code, so it may wake others.
     in_kernel: bool,
     /// It ends itself, by its last call.
     exits: bool,
+    /// It has ended. Another one may get its id.
+    over: bool,
     /// How long it was in user code, corrected.
     user: Nanos,
 }
@@ -93,7 +117,8 @@ impl Lags {
         let places = points::places(recording);
         let points = points::of(recording, &wakes, &places);
         let stops = Stops::of(&points, recording, &places);
-        Lags { points, stops, wakes, places, by_ptrace: recording.backend == Backend::Ptrace }
+        let kinds = recording.events.iter().map(CallKind::of).collect();
+        Lags { points, stops, wakes, kinds, places, by_ptrace: recording.backend == Backend::Ptrace }
     }
 
     /// The recording says what goes by between stops.
@@ -124,13 +149,16 @@ impl Lags {
         end.zip(spawn).map_or(0.0, |(end, spawn)| end - spawn)
     }
 
-    /// From the first event of the tracee itself to its last one, in nanoseconds.
+    /// From the first event of the tracee itself to its last one, or to what the run was to wait for, in nanoseconds.
     pub(super) fn total(&self, recording: &Recording, costs: &PointCosts) -> f64 {
         let times = self.walked(recording, costs).times;
-        let of_root = recording.events.iter().zip(&times).filter(|(event, _)| event.pid == recording.root);
+        let events = || recording.events.iter().zip(&times);
+        let of_root = events().filter(|(event, _)| event.pid == recording.root);
         let ends: Vec<f64> = of_root.map(|(_, times)| times.end.as_f64()).collect();
         let first = ends.iter().copied().fold(f64::INFINITY, f64::min);
-        ends.iter().copied().fold(first, f64::max) - first
+        let mut reached = events().filter(|(event, _)| matches!(event.kind, EventKind::Reached { .. }));
+        let end = reached.next().map(|(_, times)| times.end.as_f64());
+        end.unwrap_or_else(|| ends.iter().copied().fold(first, f64::max)) - first
     }
 
     /// User code of all threads, in nanoseconds.
@@ -174,15 +202,18 @@ impl Lags {
             times: vec![Times::default(); recording.events.len()],
             threads: vec![None; self.places.len()],
             latest: self.places[&recording.root],
-            lost: 0.0,
+            latest_pid: recording.root,
+            before: Before::default(),
             lags: self,
             costs,
         };
         for (place, point) in self.points.iter().enumerate() {
             walk.take_over(point.thread, &recording.events[point.event]);
-            walk.lost = self.stops.as_ref().map_or(0.0, |stops| stops.before(place, costs.pace));
-            if walk.lost != 0.0 {
-                walk.threads[point.thread].get_or_insert_default().lag += walk.lost;
+            if let Some(stops) = &self.stops {
+                walk.before = stops.before(place, costs.pace);
+            }
+            if walk.before.all != 0.0 {
+                walk.threads[point.thread].get_or_insert_default().lag += walk.before.all;
             }
             walk.pass(point, &recording.events[point.event]);
         }
@@ -197,8 +228,9 @@ struct Walk<'l> {
     threads: Vec<Option<Thread>>,
     /// The place of the thread whose instant was the last one.
     latest: usize,
-    /// What the stops took before the present instant, in nanoseconds.
-    lost: f64,
+    latest_pid: u32,
+    /// What the stops took before the present instant.
+    before: Before,
     lags: &'l Lags,
     costs: &'l PointCosts,
 }
@@ -221,7 +253,7 @@ impl Walk<'_> {
             Part::End => self.end(point, event),
         }
         if point.part != Part::Woken {
-            self.latest = point.thread;
+            (self.latest, self.latest_pid) = (point.thread, event.pid);
         }
     }
 
@@ -235,10 +267,7 @@ impl Walk<'_> {
         thread.lag += before;
         self.times[point.event].begin = thread.stamp(point.at, self.lags.guesses());
         match &event.kind {
-            EventKind::Call(call) => {
-                thread.call = Some(call.call);
-                thread.in_kernel = true;
-            }
+            EventKind::Call(_) => (thread.call, thread.in_kernel) = (Some(point.event), true),
             EventKind::OffCpu(_) => thread.in_kernel = true,
             _ => {}
         }
@@ -256,7 +285,7 @@ impl Walk<'_> {
     fn end(&mut self, point: &Point, event: &Event) {
         let costs = self.costs;
         let end = match &event.kind {
-            EventKind::Call(call) => self.call_ends(point, call),
+            EventKind::Call(call) => self.call_ends(point, event.pid, call),
             EventKind::Fault(_) => self.own_end(point, costs.fault.within, costs.fault.around / 2.0),
             EventKind::OffCpu(_) => self.runs_again(point, event),
             EventKind::Exit { .. } => self.exits(point),
@@ -275,26 +304,27 @@ impl Walk<'_> {
         end
     }
 
-    fn call_ends(&mut self, point: &Point, call: &Call) -> Nanos {
+    fn call_ends(&mut self, point: &Point, pid: u32, call: &Call) -> Nanos {
+        let kind = self.lags.kinds[point.event];
         let EventCost { around, within } = self.costs.syscall;
         let after = around / 2.0 + f64::from(reads(call)) * self.costs.read;
         let Times { begin, woken, .. } = self.times[point.event];
-        let slept = slept(call);
-        let may_wait = self.lags.by_ptrace && begin < point.at && slept != Some(false);
-        let waits = may_wait && waits(call);
+        let Before { slept, stop, .. } = self.before;
+        let may_wait = self.lags.by_ptrace && call.entered < point.at && slept != Some(false);
+        let waits = may_wait && kind.wait.is_some();
         let wake = self.lags.wakes.get(&point.event).filter(|_| woken.0 > 0 && slept != Some(false));
-        let ended = if waits && wake.is_none() { self.ended_by_latest(point, call) } else { None };
+        let ended = if waits && wake.is_none() { self.ended_by_latest(point, pid) } else { None };
 
         let thread = self.threads[point.thread].get_or_insert_default();
         thread.call = None;
-        thread.exits = call_names::name(call.call).starts_with("exit");
+        thread.exits = kind.exits;
         let end = match wake {
             Some(wake) => {
-                let since = after_wake(call, point.at.as_f64() - wake.at.as_f64(), within);
+                let since = after_wake(call, point.at.as_f64() - wake.at.as_f64(), within + stop);
                 thread.wait_until(point.at, later(woken.max(begin), since))
             }
             None if let Some((last, since)) = ended => {
-                let since = after_wake(call, since, within);
+                let since = after_wake(call, since, within + stop);
                 thread.wait_until(point.at, later(last.max(begin), since))
             }
             None if waits && slept.is_none() => {
@@ -313,13 +343,18 @@ impl Walk<'_> {
 
     /// Where the last event before the end of a wait lies, and how long the wait went on, if another thread ended it: no call says
     /// which one, so it was probably the one that did the last thing. By ptrace, threads wait several times as long for each
-    /// other as they do unobserved. That is known of a futex, and supposed of others that
-    /// give way.
-    fn ended_by_latest(&self, point: &Point, call: &Call) -> Option<(Nanos, f64)> {
+    /// other as they do unobserved. That is known of a futex, and supposed of others that give way.
+    fn ended_by_latest(&self, point: &Point, pid: u32) -> Option<(Nanos, f64)> {
         let latest = self.threads[self.latest].filter(|_| self.latest != point.thread)?;
-        let needed = if timed_out(call) { GivingWay::Timeouts } else { GivingWay::Waits };
-        let gives_way = !sleeps(call.call) && self.costs.pace.giving_way >= needed;
-        (was_woken(call) || gives_way).then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
+        let CallKind { wait, timed_out, woken, .. } = self.lags.kinds[point.event];
+        let needed = if timed_out { GivingWay::Timeouts } else { GivingWay::Waits };
+        let gives_way = wait != Some(Wait::Sleep) && self.costs.pace.giving_way >= needed;
+        let was_woken = match woken {
+            Some(Waker::InProcess) => self.latest_pid == pid,
+            Some(Waker::Anywhere) => true,
+            None => false,
+        };
+        (was_woken || gives_way).then(|| (latest.last, point.at.as_f64() - latest.recorded.as_f64()))
     }
 
     /// Another thread may have ended the process while this one waited, however long, or killed it. Then it ends as much earlier
@@ -330,7 +365,7 @@ impl Walk<'_> {
         let latest = self.threads[self.latest].filter(|_| self.lags.by_ptrace && self.latest != point.thread);
         let latest = latest.map(|latest| (latest.recorded, latest.last));
         let EventCost { around, within } = self.costs.syscall;
-        let stop = within + around / 2.0 + self.lost;
+        let stop = within + around / 2.0 + self.before.all;
 
         let thread = self.threads[point.thread].get_or_insert_default();
         let Some((recorded, corrected)) = wake.or(latest.filter(|_| !thread.exits)) else {
@@ -345,7 +380,7 @@ impl Walk<'_> {
         let EventKind::OffCpu(absence) = event.kind else { return point.at };
         let Times { begin, woken, .. } = self.times[point.event];
         let thread = self.threads[point.thread].get_or_insert_default();
-        let is_timer = thread.call.is_some_and(sleeps);
+        let is_timer = thread.call.is_some_and(|call| self.lags.kinds[call].wait == Some(Wait::Sleep));
         let end = if absence.left.0 == 0 {
             thread.stamp(point.at, self.lags.guesses())
         } else if woken.0 > 0 && !is_timer {
@@ -376,43 +411,39 @@ impl Walk<'_> {
                 // the creator pays for the observation
                 let lag = thread.lag - self.costs.other;
                 let child = Thread { lag, recorded: event.at, last: thread.last, ..Thread::default() };
-                self.threads[self.lags.places[child_tid]].get_or_insert(child);
+                let known = &mut self.threads[self.lags.places[child_tid]];
+                *known = known.filter(|known| !known.over).or(Some(child));
             }
-            EventKind::ExecEnter | EventKind::Exit { .. } => thread.in_kernel = true,
+            EventKind::ExecEnter => thread.in_kernel = true,
+            EventKind::Exit { .. } => (thread.in_kernel, thread.over) = (true, true),
             EventKind::ExecExit { .. } => thread.in_kernel = false,
             _ => {}
         }
     }
 }
 
-/// Whether the thread slept or was preempted in a call; `None`: not known.
-fn slept(call: &Call) -> Option<bool> {
-    let [entry, exit] = **call.processor.as_ref()?;
-    Some(exit.turns > entry.turns + 1)
+impl CallKind {
+    fn of(event: &Event) -> CallKind {
+        let EventKind::Call(call) = &event.kind else { return CallKind::default() };
+        let name = call_names::name(call.call);
+        let wait = CallFacts::of(&name).and_then(CallFacts::waits_for);
+        let is_private = call.arguments[1] & u64::from(libc::FUTEX_PRIVATE_FLAG.unsigned_abs()) != 0;
+        let is_late = call.error() == Some(-i64::from(libc::ETIMEDOUT));
+        CallKind {
+            exits: name.starts_with("exit"),
+            wait,
+            timed_out: is_late || wait == Some(Wait::Poll) && call.result == Some(0),
+            woken: was_woken(call).then_some(if is_private { Waker::InProcess } else { Waker::Anywhere }),
+        }
+    }
 }
 
-/// How long a call still took when its wait had ended. `at_most`: as recorded, with the stop. The thread works for a half of
-/// its time before it sleeps.
-fn after_wake(call: &Call, at_most: f64, within: f64) -> f64 {
+/// How long a call still took when its wait had ended. `at_most`: as recorded, with the stop; `stop`: what that took. The thread
+/// works for a half of its time before it sleeps.
+fn after_wake(call: &Call, at_most: f64, stop: f64) -> f64 {
     let worked = call.processor.as_ref().map(|times| times[1].ran.as_f64() - times[0].ran.as_f64());
-    let since = worked.map_or(at_most - within / 2.0, |worked| (worked - within) / 2.0);
+    let since = worked.map_or(at_most - stop / 2.0, |worked| (worked - stop) / 2.0);
     since.min(at_most).max(0.0)
-}
-
-/// Whether nothing ended a wait before its timeout.
-fn timed_out(call: &Call) -> bool {
-    let facts = CallFacts::of(&call_names::name(call.call));
-    let is_poll = facts.and_then(CallFacts::waits_for) == Some(Wait::Poll);
-    is_poll && call.result == Some(0) || call.error() == Some(-i64::from(libc::ETIMEDOUT))
-}
-
-/// Whether a call may wait for something that takes as long however slow the program is.
-fn waits(call: &Call) -> bool {
-    CallFacts::of(&call_names::name(call.call)).and_then(CallFacts::waits_for).is_some()
-}
-
-fn sleeps(call: Syscall) -> bool {
-    CallFacts::of(&call_names::name(call)).and_then(CallFacts::waits_for) == Some(Wait::Sleep)
 }
 
 fn earlier(at: Nanos, ns: f64) -> Nanos {

@@ -44,7 +44,11 @@ pub(super) fn of(
         points.extend(wake.map(|wake| Point { at: wake.at, part: Part::Woken, event, thread }));
         points.push(Point { at: *at, part: Part::End, event, thread });
     }
-    points.sort_by_key(|point| (point.at, point.part));
+    // what waits for an exit goes on at the same instant
+    let is_exit = |point: &Point| {
+        point.part == Part::End && matches!(recording.events[point.event].kind, EventKind::Exit { .. })
+    };
+    points.sort_by_cached_key(|point| (point.at, !is_exit(point), point.part));
     points
 }
 

@@ -23,7 +23,11 @@ const FEW: usize = 3;
 
 /// What is lost before each of the points of a recording.
 #[derive(Debug)]
-pub(super) struct Stops(Vec<Lost>);
+pub(super) struct Stops {
+    lost: Vec<Lost>,
+    /// At the end of a call with readings: whether the thread slept or was preempted in it.
+    slept: Vec<Option<bool>>,
+}
 
 /// Nanoseconds that a thread lost, or would not need untraced.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +40,17 @@ struct Lost {
     ran: f64,
 }
 
+/// What stops took before a point, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Before {
+    /// Of its processor.
+    pub(super) stop: f64,
+    /// All that an untraced run does not have.
+    pub(super) all: f64,
+    /// Whether the thread slept or was preempted in the call that ends here; `None`: not known.
+    pub(super) slept: Option<bool>,
+}
+
 /// The time between two readings of one thread.
 struct Gap {
     /// The places of the points after the first reading.
@@ -46,7 +61,9 @@ struct Gap {
     off: f64,
     ran: f64,
     delayed: f64,
-    /// It got a processor more than once.
+    /// How many stops lie between the two, after each of which it got a processor again.
+    between: u64,
+    /// It got a processor more often than that: it slept, waited, or was preempted.
     came_back: bool,
     /// The tracer ran on another processor.
     apart: bool,
@@ -56,6 +73,8 @@ struct Gap {
 #[derive(Default)]
 struct Way {
     reading: Option<(Nanos, OnProcessor)>,
+    /// It has been created, and stopped at once.
+    begins: bool,
     /// When it entered an exec that has not returned.
     execs_since: Option<Nanos>,
     /// The places of the points since the reading.
@@ -80,7 +99,8 @@ impl Stops {
             let way = &mut ways[point.thread];
             way.since.push(place);
             if let Some(reading) = reading(point, kind) {
-                match way.gap(point, kind, reading) {
+                let between = way.stops_between(points, recording, point);
+                match way.gap(point, kind, reading, between) {
                     Ok(gap) => gaps.push(gap),
                     Err(points) => unknown.extend(points),
                 }
@@ -95,32 +115,63 @@ impl Stops {
                 }
                 EventKind::Fork { child_tid, .. } => {
                     let reading = Some((point.at, OnProcessor::default()));
-                    ways[places[child_tid]] = Way { reading, ..Way::default() };
+                    let child = Way { reading, begins: true, ..Way::default() };
+                    // another thread may have had its id
+                    unknown.append(&mut std::mem::replace(&mut ways[places[child_tid]], child).since);
                 }
                 _ => {}
             }
         }
         unknown.extend(ways.into_iter().flat_map(|way| way.since));
-        (!gaps.is_empty()).then(|| Stops(lost(points, recording, &gaps, &unknown)))
+        let mut slept = vec![None; points.len()];
+        for gap in gaps.iter().filter(|gap| gap.call.is_some()) {
+            if let Some(last) = gap.points.last() {
+                slept[*last] = Some(gap.came_back);
+            }
+        }
+        (!gaps.is_empty()).then(|| Stops { lost: lost(points, recording, &gaps, &unknown), slept })
     }
 
     /// What stops took of processors in user code, in nanoseconds.
     pub(super) fn in_user_code(&self) -> f64 {
-        self.0.iter().map(|lost| (-lost.stop).max(0.0)).sum()
+        self.lost.iter().map(|lost| (-lost.stop).max(0.0)).sum()
     }
 
-    /// The nanoseconds before the point at this place that an untraced run does not have.
-    pub(super) fn before(&self, point: usize, pace: Pace) -> f64 {
-        let Lost { idle, stop, ran } = self.0[point];
-        idle + stop.abs() * pace.stops - stop * pace.tilt + pace.slowed * ran
+    /// What stops took before the point at this place.
+    pub(super) fn before(&self, point: usize, pace: Pace) -> Before {
+        let Lost { idle, stop, ran } = self.lost[point];
+        let stop = stop.abs() * pace.stops - stop * pace.tilt;
+        Before { stop, all: idle + stop + pace.slowed * ran, slept: self.slept[point] }
     }
 }
 
 impl Way {
+    /// The stops since the last reading, but for that of the present one.
+    fn stops_between(&self, points: &[Point], recording: &Recording, end: &Point) -> u64 {
+        let kind = |point: &Point| &recording.events[point.event].kind;
+        let in_call = end.part == Part::End && matches!(kind(end), EventKind::Call(_));
+        // a failed exec stops as any other call does
+        let is_stop = |kind: &EventKind| match kind {
+            EventKind::ExecEnter => !in_call,
+            EventKind::ExecExit { result } => *result == 0,
+            kind => is_other(kind),
+        };
+        let before = self.since.iter().rev().skip(1);
+        let stops = before.filter(|place| is_stop(kind(&points[**place])));
+        stops.count() as u64 + u64::from(self.begins)
+    }
+
     /// The time since the last reading; else the points since then. Readings of different threads, one of which took over the
     /// id of the other, say nothing.
-    fn gap(&mut self, end: &Point, kind: &EventKind, reading: OnProcessor) -> Result<Gap, Vec<usize>> {
+    fn gap(
+        &mut self,
+        end: &Point,
+        kind: &EventKind,
+        reading: OnProcessor,
+        between: u64,
+    ) -> Result<Gap, Vec<usize>> {
         let points = take(&mut self.since);
+        self.begins = false;
         let differences = || {
             let (at, before) = self.reading.or_else(|| self.exec_entry(kind))?;
             let ran = reading.ran.0.checked_sub(before.ran.0)?;
@@ -132,15 +183,15 @@ impl Way {
 
         let off = Nanos(wall.saturating_sub(ran).saturating_sub(delayed)).as_f64();
         let [ran, delayed] = [ran, delayed].map(|ns| Nanos(ns).as_f64());
-        let came_back = turns > 1;
-        if !came_back {
+        let came_back = turns > 1 + between;
+        if turns <= 1 {
             self.apart = delayed < SHARES;
         }
         let call = match kind {
             EventKind::Call(call) if end.part == Part::End => Some(call.call),
             _ => None,
         };
-        Ok(Gap { points, call, off, ran, delayed, came_back, apart: self.apart })
+        Ok(Gap { points, call, off, ran, delayed, between, came_back, apart: self.apart })
     }
 
     /// The reading at the entry of an exec is recorded with the image.
@@ -192,7 +243,7 @@ impl OneStop {
 /// What is lost in the gaps, each before its first point. Stops beside these lose as much as is usual.
 fn lost(points: &[Point], recording: &Recording, gaps: &[Gap], unknown: &[usize]) -> Vec<Lost> {
     let stops = |apart: bool| -> Vec<&Gap> {
-        gaps.iter().filter(|gap| gap.apart == apart && !gap.came_back).collect()
+        gaps.iter().filter(|gap| gap.apart == apart && gap.between == 0 && !gap.came_back).collect()
     };
     let both = [stops(false), stops(true)];
     let usual = usize::from(both[1].len() > both[0].len());
@@ -201,19 +252,22 @@ fn lost(points: &[Point], recording: &Recording, gaps: &[Gap], unknown: &[usize]
 
     let mut lost = vec![Lost::default(); points.len()];
     for place in unknown {
-        if matches!(kind(*place), EventKind::Call(_)) || is_other(kind(*place)) {
+        let is_end = points[*place].part == Part::End;
+        let is_stop = match kind(*place) {
+            EventKind::Call(call) => !is_end || call.result.is_some(),
+            kind => is_other(kind),
+        };
+        if is_stop {
             let OneStop { idle, ran } = both[usual];
-            let is_end = points[*place].part == Part::End;
             lost[*place] = Lost { idle: idle[usize::from(is_end)], stop: ran, ..Lost::default() };
         }
     }
     for gap in gaps {
         let Some(first) = gap.points.first() else { continue };
         let one = both[usize::from(gap.apart)];
-        // the last point is the stop of the reading itself
-        let between = gap.points.iter().rev().skip(1).filter(|place| is_other(kind(**place))).count();
-        let stop = one.ran * (1 + between) as f64;
-        let usual = one.idle[usize::from(gap.call.is_some())];
+        let stops = (1 + gap.between) as f64;
+        let stop = one.ran * stops;
+        let usual = one.idle[usize::from(gap.call.is_some())] * stops;
         lost[*first] = Lost {
             idle: gap.delayed + if gap.came_back { gap.off.min(usual) } else { gap.off },
             stop: if gap.call.is_some() { stop } else { -stop },

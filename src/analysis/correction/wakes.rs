@@ -30,15 +30,20 @@ pub(super) fn of(recording: &Recording) -> HashMap<usize, Wake> {
     recording.events.iter().enumerate().filter_map(|(index, event)| Some((index, wake(event)?))).collect()
 }
 
-/// Which thread ended each process by `exit_group`, and when.
+/// Which thread ended each process by `exit_group`, as the first one, and when.
 fn ended_processes(recording: &Recording) -> HashMap<u32, Wake> {
-    let ends = recording.events.iter().filter_map(|event| match &event.kind {
-        EventKind::Call(call) if call_names::name(call.call) == "exit_group" => {
-            Some((event.pid, Wake { at: call.entered, waker: event.tid }))
+    let mut ends: HashMap<u32, Wake> = HashMap::new();
+    for event in &recording.events {
+        let EventKind::Call(call) = &event.kind else { continue };
+        if call_names::name(call.call) == "exit_group" {
+            let end = Wake { at: call.entered, waker: event.tid };
+            let first = ends.entry(event.pid).or_insert(end);
+            if end.at < first.at {
+                *first = end;
+            }
         }
-        _ => None,
-    });
-    ends.collect()
+    }
+    ends
 }
 
 /// Another thread ran where this one was woken.

@@ -165,7 +165,7 @@ pub(super) fn bind_now(run: &Evidence) -> Option<Finding> {
         ("The program is linked with `-z now`, which makes", "`-z lazy` looks up only those that are called.")
     };
     let text = format!(
-        "{who} ld.so look up {early} functions at the start that would else be looked up when they are called for the first \
+        "{who} ld.so look up {early} functions at the start that would otherwise be looked up when they are called for the first \
          time, besides {} other symbols. {advice}",
         all.saturating_sub(early)
     );
@@ -212,7 +212,7 @@ pub(super) fn unused_libraries(run: &Evidence) -> Option<Finding> {
     let observed = if run.user_code.is_some() { "page faults and samples" } else { "page faults" };
     let text = format!(
         "ld.so maps and relocates {} large {} of which no code runs besides {} initialisation, as far as {observed} show: {}. \
-         If the program does not refer to them, link with `--as-needed`; else open them when they are used (dlopen).",
+         If the program does not refer to them, link with `--as-needed`; otherwise open them with dlopen when they are first used.",
         unused.len(),
         if unused.len() == 1 { "library" } else { "libraries" },
         if unused.len() == 1 { "its" } else { "their" },

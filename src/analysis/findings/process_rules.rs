@@ -32,13 +32,16 @@ pub(super) fn exec_chain(account: &Account) -> Option<Finding> {
     let (own, others) = outside(account, &chain, [last.start, end]);
     let of_it = match others {
         Nanos(0) => String::new(),
-        time => format!(", {time} of it in the programs that they start meanwhile"),
+        time => format!(", {time} of it in programs started meanwhile"),
+    };
+    let (execs, take, they_find) = match before.len() {
+        1 => ("1 other exec".to_owned(), "takes", "it only finds"),
+        count => (format!("{count} other execs"), "take", "they only find"),
     };
     let text = format!(
-        "`{}` {how} behind {} ({}), which take this long{when}{of_it}. If these only find it, calling it directly saves that \
-         time.",
+        "`{}` {how} behind {execs} ({}), which {take} this long{when}{of_it}. If {they_find} the program, calling it directly \
+         saves that time.",
         last.path,
-        if before.len() == 1 { "1 other exec".to_owned() } else { format!("{} other execs", before.len()) },
         names.join(", ")
     );
     let extent = [[Nanos(0), last.start], [end, Nanos(u64::MAX)]]
@@ -261,7 +264,7 @@ impl<'s> Waited<'s> {
                  or moves the process to a processor that has less to do. Measure on a quieter machine."
             ),
             (_, Reason::For(Wait::FileLock)) if file.is_some() => format!(
-                "The program waits for a file lock ({times}{longest}), which a program has that is not traced."
+                "The program waits for a file lock ({times}{longest}), which a program outside this trace holds."
             ),
             _ => format!(
                 "The program waits for {} ({times}{longest}), and no thread of it ends this wait: another program, a \

@@ -315,7 +315,7 @@ pub(super) fn java_classes(run: &Evidence) -> Option<Finding> {
     let parsed: Vec<&Load> = classes.filter(|load| !load.path().starts_with(ARCHIVE)).collect();
     let cost: Nanos = parsed.iter().map(|load| load.self_time).sum();
     let text = format!(
-        "Java finds, parses and verifies {} classes that are in no class-data archive, which spares this: \
+        "Java finds, parses and verifies {} classes that are in no class-data archive. An archive saves this time: \
          `java -XX:ArchiveClassesAtExit=app.jsa …` makes one, and `java -XX:SharedArchiveFile=app.jsa …` uses it.",
         parsed.len()
     );

@@ -67,7 +67,7 @@ fn notes(traced: &TraceProgram) -> Vec<String> {
     if let Some(recorded) = traced.recorded_total_ns {
         let recorded = display_nanos(recorded);
         notes.push(format!(
-            "The observer overhead is taken off all times: a total of {recorded} was recorded."
+            "The observer overhead is subtracted from all times: a total of {recorded} was recorded."
         ));
     }
     if traced.lost_events > 0 {

@@ -206,7 +206,7 @@ fn an_exec_before_the_last_one_is_a_chain_with_the_programs_that_ran_meanwhile()
         (finding.rule, finding.cost, finding.saves),
         ("exec-chain", Nanos(70_000), Some(Nanos(70_000)))
     );
-    assert!(finding.text.contains("take this long, 40.0 µs of it in the programs"), "{}", finding.text);
+    assert!(finding.text.contains("takes this long, 40.0 µs of it in programs"), "{}", finding.text);
 }
 
 #[test]

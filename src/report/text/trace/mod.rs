@@ -98,17 +98,17 @@ fn cost_of_observing(summary: &Summary, terminal: &Terminal) -> String {
     let times = |recorded: f64| format!("{:.1} times as long", recorded / summary.total.middle.max(1.0));
     let text = match (summary.stopped, summary.recorded) {
         (true, None) => {
-            "Traced by ptrace, which stops it at every system call: how much longer these times are than \
-                         untraced ones is not known here."
+            "Traced by ptrace, which stops the program at every system call. These times are too long; by how \
+                         much is not known here."
                 .to_owned()
         }
         (true, Some(recorded)) => format!(
-            "Traced by ptrace, which made it {} ({}): that is taken off; times of single steps are uncertain.",
+            "Traced by ptrace, which made the run {} ({}). The extra time is subtracted; times of single steps are uncertain.",
             times(recorded),
             display_nanos(recorded)
         ),
         (false, Some(recorded)) if summary.observed_part() > NOTEWORTHY_OBSERVATION => format!(
-            "It makes so many system calls or faults that tracing made it {} ({}): that is taken off.",
+            "The program makes so many system calls or page faults that tracing made the run {} ({}). The extra time is subtracted.",
             times(recorded),
             display_nanos(recorded)
         ),

@@ -6,6 +6,14 @@ use crate::arch::{Argument, CallFacts, Structure, Syscall, Use, call_names, stru
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
+/// `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTARTNOHAND` and `ERESTART_RESTARTBLOCK` of `linux/errno.h`, negative.
+const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
+
+/// Whether a call's result means that the kernel may enter it again. Only a tracer that stops the program sees it.
+pub(crate) fn is_restart(result: i64) -> bool {
+    RESTARTS.contains(&result)
+}
+
 /// One system call. The event's instant is its return, or its entry if it never returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
@@ -101,6 +109,11 @@ impl Call {
     /// The negative errno with which it failed (`MAX_ERRNO` in `include/linux/err.h`).
     pub fn error(&self) -> Option<i64> {
         self.result.filter(|result| (-4095..0).contains(result))
+    }
+
+    /// Whether a signal ended it.
+    pub fn was_interrupted(&self) -> bool {
+        self.result.is_some_and(|result| result == -i64::from(libc::EINTR) || is_restart(result))
     }
 }
 

@@ -6,6 +6,7 @@ mod mark;
 
 pub use content::{Content, WantedContents};
 pub(super) use full::auxiliary_vector;
+pub(crate) use full::is_restart;
 pub use full::{Call, Fault, Image, OffCpu, OnProcessor};
 pub use mark::{MarkKind, MarkPath};
 

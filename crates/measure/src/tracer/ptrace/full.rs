@@ -4,12 +4,11 @@
 
 use super::contents::contents;
 use super::processor::ProcessorTimes;
-use super::restarts::is_restart;
 use super::task_tree::Task;
 use super::tracee::{EnteredCall, TracedThread};
 use crate::arch::{CallRole, Layout, Structure, call_roles, path_arguments, structures};
 use crate::clock;
-use crate::tracer::event::{Call, Content, Image, OnProcessor, WantedContents, auxiliary_vector};
+use crate::tracer::event::{Call, Content, Image, OnProcessor, WantedContents, auxiliary_vector, is_restart};
 use crate::tracer::{Event, EventKind};
 use crate::units::Nanos;
 use std::collections::{HashMap, HashSet};
@@ -116,6 +115,9 @@ impl FullEvents {
     /// An exec has succeeded; `former` is the id of the thread that called it.
     pub(super) fn executed(&mut self, at: Nanos, task: Task, former: i32) {
         let flight = self.flights.remove(&former);
+        if former != task.thread {
+            self.times.forget(former);
+        }
         let path = flight.as_ref().and_then(|flight| flight.exec.clone()).unwrap_or_default();
         let old_tid = (former != task.thread).then_some(former.cast_unsigned());
         let entry = flight.as_ref().and_then(|flight| flight.processor);

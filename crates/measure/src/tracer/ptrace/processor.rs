@@ -4,6 +4,7 @@ use super::task_tree::Task;
 use crate::tracer::event::OnProcessor;
 use std::collections::HashMap;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 
 /// How many files stay open. The limit of descriptors is 1024 on many systems, and firstbyte needs some itself.
@@ -20,27 +21,34 @@ impl ProcessorTimes {
     /// `None`: the kernel does not account it, or the thread is gone.
     pub(super) fn of(&mut self, task: Task) -> Option<OnProcessor> {
         if let Some(file) = self.files.get(&task.thread) {
-            return read(file);
+            if let Ok(times) = read(file) {
+                return times;
+            }
+            // it was that of a thread which had the id before
+            self.forget(task.thread);
         }
         let file = File::open(format!("/proc/{}/task/{}/schedstat", task.process, task.thread)).ok()?;
-        let times = read(&file);
+        let times = read(&file).ok()?;
         if self.files.len() < KEPT {
             self.files.insert(task.thread, file);
         }
         times
     }
 
-    /// A thread is about to exit. Another one may get its id.
+    /// A thread is about to exit, or has another id.
     pub(super) fn forget(&mut self, thread: i32) {
         self.files.remove(&thread);
     }
 }
 
 /// Three numbers (Documentation/scheduler/sched-stats.rst). All are 0 without `CONFIG_SCHED_INFO`.
-fn read(file: &File) -> Option<OnProcessor> {
+fn read(file: &File) -> io::Result<Option<OnProcessor>> {
     let mut room = [0; 64];
-    let read = file.read_at(&mut room, 0).ok()?;
-    let text = str::from_utf8(&room[..read]).ok()?;
+    let read = file.read_at(&mut room, 0)?;
+    Ok(str::from_utf8(&room[..read]).ok().and_then(parsed))
+}
+
+fn parsed(text: &str) -> Option<OnProcessor> {
     let mut numbers = text.split_ascii_whitespace().map(str::parse);
     let mut next = || numbers.next()?.ok();
     let times = OnProcessor::from([next()?, next()?, next()?]);
@@ -50,21 +58,16 @@ fn read(file: &File) -> Option<OnProcessor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     #[test]
     fn three_numbers_are_read() {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(b"1500 20 3\n").unwrap();
-        assert_eq!(read(&file), Some(OnProcessor::from([1500, 20, 3])));
+        assert_eq!(parsed("1500 20 3\n"), Some(OnProcessor::from([1500, 20, 3])));
     }
 
     #[test]
     fn a_kernel_that_does_not_account_it_says_nothing() {
         for text in ["0 0 0\n", "", "1 2\n", "a b c\n"] {
-            let mut file = tempfile::tempfile().unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-            assert_eq!(read(&file), None, "{text}");
+            assert_eq!(parsed(text), None, "{text}");
         }
     }
 
@@ -73,7 +76,23 @@ mod tests {
         let own = std::process::id().cast_signed();
         let mut times = ProcessorTimes::default();
         times.of(Task { process: own, thread: own });
+        assert_eq!(times.files.len(), usize::from(File::open("/proc/self/schedstat").is_ok()));
         times.forget(own);
         assert!(times.files.is_empty());
+    }
+
+    #[test]
+    fn the_file_of_a_thread_that_had_the_id_before_is_replaced() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let stale = File::open(format!("/proc/{0}/task/{0}/schedstat", child.id()));
+        child.wait().unwrap();
+        let Ok(stale) = stale else { return };
+        let own = std::process::id().cast_signed();
+        let mut times = ProcessorTimes { files: HashMap::from([(own, stale)]) };
+        let fresh = times.of(Task { process: own, thread: own });
+        assert_eq!(
+            fresh.is_some(),
+            ProcessorTimes::default().of(Task { process: own, thread: own }).is_some()
+        );
     }
 }

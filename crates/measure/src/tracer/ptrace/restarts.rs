@@ -9,11 +9,9 @@
 //! A call that was interrupted for a handler is also entered again without a tracer (`SA_RESTART`), and counts
 //! twice in both cases.
 
+use crate::tracer::event::is_restart;
 use std::collections::HashMap;
 use std::fs;
-
-/// `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTARTNOHAND` and `ERESTART_RESTARTBLOCK` of `linux/errno.h`, negative.
-const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
 
 /// Signals that are ignored unless a program catches them (`signal(7)`).
 const IGNORED: [i32; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGWINCH, libc::SIGURG];
@@ -23,11 +21,6 @@ const IGNORED: [i32; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGWINCH, libc::S
 pub(super) struct Restarts {
     /// For each thread, whether ignored signals alone have interrupted its call.
     interrupted: HashMap<i32, bool>,
-}
-
-/// Whether a call's result means that the kernel enters it again.
-pub(super) fn is_restart(result: i64) -> bool {
-    RESTARTS.contains(&result)
 }
 
 impl Restarts {

@@ -12,10 +12,10 @@
 //! into which it copies strings, so those pages are subtracted. Pages that a program itself makes the kernel fetch
 //! (`MAP_POPULATE`, `mlock`) are still counted, while perf does not count them.
 
-use super::restarts::is_restart;
 use super::task_tree::Task;
 use crate::Counts;
 use crate::arch::{FileCall, Syscall, file_calls};
+use crate::tracer::event::is_restart;
 use std::collections::HashMap;
 use std::fs;
 

@@ -4,7 +4,6 @@
 //! happened.
 
 use crate::arch::{Syscall, audit};
-use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -42,6 +41,9 @@ pub(super) struct EnteredCall {
 
 /// `TRAP_PERF` of `asm-generic/siginfo.h`.
 const TRAP_PERF: i32 = 6;
+
+/// How many signals of a thread are looked at. The kernel puts those that a fault or a call causes into the queue like others.
+const PEEKED: i32 = 8;
 
 /// Every new process and thread is traced from its first instruction, and is killed if we die.
 const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
@@ -130,12 +132,17 @@ impl TracedThread {
         (got > 0).then_some((info.instruction_pointer, info.stack_pointer))
     }
 
-    /// Whether a signal is on its way to this thread, and to no other one of its process (`SigPnd` in `proc_pid_status(5)`).
+    /// Whether a signal is among the first ones on their way to this thread, and to no other one of its process.
     pub(super) fn awaits(self, signal: i32) -> bool {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.0)).unwrap_or_default();
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigPnd:"));
-        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+        let mut room = [const { MaybeUninit::<libc::siginfo_t>::zeroed() }; PEEKED.unsigned_abs() as usize];
+        let first = libc::ptrace_peeksiginfo_args { off: 0, flags: 0, nr: PEEKED };
+        // SAFETY: the kernel reads `first`, and writes at most `PEEKED` times a `siginfo_t`.
+        let got =
+            unsafe { libc::ptrace(libc::PTRACE_PEEKSIGINFO, self.0, &raw const first, room.as_mut_ptr()) };
+        // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
+        let mut found =
+            room.iter().take(usize::try_from(got).unwrap_or(0)).map(|info| unsafe { info.assume_init() });
+        found.any(|info| info.si_signo == signal)
     }
 
     /// Whether it stopped because an event of `perf_event_open(2)` sent it the SIGTRAP (`attr.sigtrap`) that it is about to get.

@@ -1,10 +1,10 @@
 //! Turns stops into what a watch observes: the programs that start, fail to start, and end.
 
 use super::proc::own_proc;
-use super::restarts::is_restart;
 use super::task_tree::Task;
 use crate::clock;
 use crate::launch::ExitStatus;
+use crate::tracer::event::is_restart;
 use crate::tracer::watch::{EndedProgram, Ending, FailedExec, ProgramRun, StartedProgram, WatchEvent};
 use crate::units::Nanos;
 use std::collections::HashMap;

@@ -9,6 +9,8 @@ use firstbyte_measure::tracer::event::{Call, OffCpu, OnProcessor};
 use firstbyte_measure::tracer::{Event, EventCost, EventCosts, EventKind, replay};
 use firstbyte_measure::units::Nanos;
 
+mod stops;
+
 const NONE: Pace = Pace { stops: 0.0, tilt: 0.0, slowed: 0.0, giving_way: GivingWay::Nothing };
 
 const COSTS: PointCosts = PointCosts {
@@ -165,34 +167,6 @@ fn by_ptrace_threads_that_a_signal_ends_have_no_time_of_their_own() {
 }
 
 #[test]
-fn waits_give_way_only_if_nothing_else_explains_the_length_of_untraced_runs() {
-    // a thread works in 60 of 1,100 ns, another one waits for something else meanwhile
-    let ways = |name: &str, result: i64, untraced: f64| {
-        let mut events = with_readings(&[9000; 60]);
-        let (from, to) = (events[0].at.0 + 10, events[59].at.0 + 10);
-        let mut wait = measured(2, name, [from, to], [1000, 3100], [1, 3]);
-        let EventKind::Call(call) = &mut wait.kind else { unreachable!() };
-        call.result = Some(result);
-        events.extend([fork(1, from - 5, 2), wait]);
-        events.extend([event(2, to + 20, EventKind::Fork { child_pid: 1, child_tid: 3 })]);
-        for event in &mut events {
-            event.pid = 1;
-        }
-        let observed = ObservedRuns {
-            recordings: vec![recording(Backend::Ptrace, events)],
-            untraced: vec![untraced + 60_000.0],
-            ..ObservedRuns::default()
-        };
-        costs_of(&observed, None).pace.giving_way
-    };
-    let [working, waiting] = [66_000.0, 1_400_000.0];
-    assert_eq!(ways("epoll_wait", 1, waiting), GivingWay::Nothing);
-    assert_eq!(ways("epoll_wait", 1, working), GivingWay::Waits);
-    assert_eq!(ways("epoll_wait", 0, working), GivingWay::Timeouts);
-    assert_eq!(ways("nanosleep", 0, 1_400_000.0), GivingWay::Nothing);
-}
-
-#[test]
 fn by_ptrace_a_parent_waits_for_its_child_and_a_sleep_keeps_its_length() {
     let exit = |tid, at| event(tid, at, EventKind::Exit { group_dead: true, status: 0 });
     let mut events = vec![fork(1, 500, 2), call(1, "wait4", 1000, 9200, 2), exit(2, 9100)];
@@ -206,7 +180,7 @@ fn by_ptrace_a_parent_waits_for_its_child_and_a_sleep_keeps_its_length() {
 }
 
 fn small() -> Recording {
-    let bytes = include_bytes!("../../../tests/recordings/small.jsonl");
+    let bytes = include_bytes!("../../../../tests/recordings/small.jsonl");
     replay::read("small", bytes.as_slice()).unwrap().recording
 }
 
@@ -341,117 +315,6 @@ fn by_ptrace_each_run_gets_the_length_of_the_untraced_one_of_its_rank() {
     });
     for (total, expected) in totals.zip([140_000.0, 100_000.0, 120_000.0]) {
         assert!((total - expected).abs() < 500.0, "{total} of {expected}");
-    }
-}
-
-/// A call by ptrace whose thread had had a processor for so long when it was entered and when it returned, so often.
-fn measured(tid: u32, name: &str, [from, to]: [u64; 2], ran: [u64; 2], turns: [u64; 2]) -> Event {
-    let mut event = call(tid, name, from, to, 0);
-    let EventKind::Call(call) = &mut event.kind else { unreachable!() };
-    let reading = |at: usize| OnProcessor::from([ran[at], 0, turns[at]]);
-    call.processor = Some(Box::new([reading(0), reading(1)]));
-    event
-}
-
-/// Calls that take 100 ns, 1000 ns of user code after each, and stops of 2000 ns of a processor, after which it takes `latencies`
-/// until the thread goes on.
-fn with_readings(latencies: &[u64]) -> Vec<Event> {
-    let (mut at, mut ran, mut turns) = (1_000_000, 5000, 7);
-    let calls = latencies.iter().map(|latency| {
-        let (from, entered) = (at, ran);
-        at += 2100 + latency;
-        ran += 2100;
-        let event = measured(1, "getpid", [from, at], [entered, ran], [turns, turns + 1]);
-        at += 3000 + latency;
-        ran += 3000;
-        turns += 2;
-        event
-    });
-    calls.collect()
-}
-
-/// Beginnings and ends of the calls, at this pace.
-fn calls_at(pace: Pace, mut recording: Recording) -> Vec<[u64; 2]> {
-    let costs = PointCosts { pace, ..PointCosts::default() };
-    Lags::of(&recording).corrected(&mut recording, &costs, |recording| {
-        let calls = recording.events.iter().map(|event| match &event.kind {
-            EventKind::Call(call) => [call.entered.0, event.at.0],
-            _ => unreachable!(),
-        });
-        calls.collect()
-    })
-}
-
-/// Their lengths, and the times between them.
-fn lengths(calls: &[[u64; 2]]) -> (Vec<u64>, Vec<u64>) {
-    let between = calls.windows(2).map(|pair| pair[1][0] - pair[0][1]);
-    (calls.iter().map(|[from, to]| to - from).collect(), between.collect())
-}
-
-#[test]
-fn time_without_a_processor_is_no_time_of_the_program() {
-    let recording = recording(Backend::Ptrace, with_readings(&[9000, 40_000, 500, 9000, 200_000, 7000]));
-    // the cheapest kind of call takes 2100 ns with its stop
-    let pace = Pace { stops: 2000.0 / 2100.0, ..NONE };
-    assert_eq!(lengths(&calls_at(pace, recording)), (vec![100; 6], vec![1000; 5]));
-}
-
-#[test]
-fn stops_may_cost_more_in_user_code() {
-    let recording = recording(Backend::Ptrace, with_readings(&[9000; 6]));
-    let pace = Pace { stops: 2000.0 / 2100.0, tilt: 100.0 / 2100.0, ..NONE };
-    assert_eq!(lengths(&calls_at(pace, recording)), (vec![200; 6], vec![900; 5]));
-}
-
-#[test]
-fn a_thread_that_got_a_processor_twice_in_a_call_waited_there() {
-    let mut events = with_readings(&[9000; 6]);
-    let at = events.last().unwrap().at.0 + 12_000;
-    events.push(measured(1, "getpid", [at, at + 1_009_000], [40_000, 42_100], [19, 21]));
-    let calls = calls_at(NONE, recording(Backend::Ptrace, events));
-    // as long as the others have no processor is the way from stop to stop
-    assert_eq!(calls[6][1] - calls[6][0], 1_009_000 - 9000);
-}
-
-#[test]
-fn stops_that_wake_another_processor_cost_more() {
-    // of those before, 400 ns are for a turn; these stops take 10000 ns more
-    let mut events = with_readings(&[9000; 20]);
-    for (n, event) in events.iter_mut().enumerate() {
-        let EventKind::Call(call) = &mut event.kind else { unreachable!() };
-        let [entry, exit] = call.processor.as_mut().unwrap().as_mut();
-        let n = n as u64;
-        if n < 10 {
-            (entry.delayed, exit.delayed) = (Nanos(800 * n), Nanos(800 * n + 400));
-        } else {
-            (entry.delayed, exit.delayed) = (Nanos(8000), Nanos(8000));
-            let more = 10_000 * (2 * (n - 10));
-            (entry.ran.0, exit.ran.0) = (entry.ran.0 + more, exit.ran.0 + more + 10_000);
-            (call.entered.0, event.at.0) = (call.entered.0 + more, event.at.0 + more + 10_000);
-        }
-    }
-    let pace = Pace { stops: 1.0, ..NONE };
-    let (calls, between) = lengths(&calls_at(pace, recording(Backend::Ptrace, events)));
-    // two events are never at the same time
-    assert!(calls.iter().all(|length| *length <= 1), "{calls:?}");
-    assert_eq!(between[..9], [899; 9]);
-    assert_eq!(between[10..], [899; 9]);
-}
-
-#[test]
-fn a_run_that_was_slowed_down_lasts_as_long_as_the_untraced_one() {
-    let long = |untraced: f64| {
-        let observed = ObservedRuns {
-            recordings: vec![recording(Backend::Ptrace, with_readings(&[9000; 50]))],
-            untraced: vec![2.0 * untraced],
-            ..ObservedRuns::default()
-        };
-        let costs = costs_of(&observed, None);
-        Lags::of(&observed.recordings[0]).total(&observed.recordings[0], &costs)
-    };
-    // half of so short a run's wall time is its launch
-    for untraced in [40_000.0, 50_000.0, 59_000.0] {
-        assert!((long(untraced) - untraced).abs() < 0.01 * untraced, "{}", long(untraced));
     }
 }
 

@@ -190,7 +190,9 @@ fn a_failed_exec_stops_twice_like_other_calls() {
 fn a_parent_waits_as_long_as_its_child_lives() {
     let mut events = with_readings(&[9000; 6]);
     let (from, to) = (events[0].at.0, events[5].at.0);
-    events.iter_mut().for_each(|event| (event.pid, event.tid) = (2, 2));
+    for event in &mut events {
+        (event.pid, event.tid) = (2, 2);
+    }
     let end = to + 40_000;
     events.push(event(2, end, EventKind::Exit { group_dead: true, status: 0 }));
     let mut wait = measured(1, "wait4", [from - 500, end + 20_000], [1000, 3100], [1, 3]);
@@ -219,10 +221,10 @@ fn a_call_that_never_returns_has_one_stop() {
     let recording = recording(Backend::Ptrace, events);
     let total = |stops: f64| {
         let costs = PointCosts { pace: Pace { stops, ..NONE }, ..PointCosts::default() };
-        Lags::of(&recording).total(&recording, &costs).round()
+        Nanos::rounded(Lags::of(&recording).total(&recording, &costs)).0
     };
     // 2100 ns at each stop: two for each of five calls, that of the entry, and that of the exit
-    assert_eq!(total(0.0) - total(0.1), 210.0 * 12.0);
+    assert_eq!(total(0.0) - total(0.1), 210 * 12);
 }
 
 #[test]

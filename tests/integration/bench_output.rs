@@ -1,7 +1,10 @@
 //! `firstbyte bench --output` and `--show-output`: where the output of the programs goes.
 
 use crate::bench::{exported, firstbyte, folder};
+use crate::support::skipped;
+use crate::trace::compiled;
 use std::fs;
+use std::process::Command;
 
 /// One run of each command, and no other.
 const ONCE: [&str; 4] = ["--runs", "1", "--warmup=0", "--no-counts"];
@@ -18,7 +21,7 @@ fn shown_output_is_on_our_stdout_and_stderr_before_the_results() {
             let stdout = String::from_utf8(ran.stdout).unwrap();
             let stderr = String::from_utf8(ran.stderr).unwrap();
             if ran.status.code() == Some(4) {
-                crate::support::skipped(&format!("{backend} does not work here"));
+                skipped(&format!("{backend} does not work here"));
                 continue;
             }
             assert!(ran.status.success(), "{stderr}");
@@ -89,4 +92,43 @@ fn an_output_that_cannot_be_is_refused_before_anything_runs() {
 fn null_is_an_empty_stdin_as_in_hyperfine() {
     let (document, status) = exported(folder().path(), &[&["--input", "null"], &ONCE[..], &["cat"]].concat());
     assert_eq!((status, document["results"][0]["output"]["bytes"].as_u64()), (Some(0), Some(0)));
+}
+
+/// Fails unless its stdout and stderr are like new pipes, prints, and then changes how they work, as `argv[1]` says.
+const CHANGES_ITS_PIPES: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int how = atoi(argv[1]);
+	for (int fd = 1; fd <= 2; fd++) {
+		int changed = (fcntl(fd, F_GETFL) & (O_ACCMODE | O_NONBLOCK | O_APPEND | O_DIRECT)) != O_WRONLY;
+		if (changed || fcntl(fd, F_GETPIPE_SZ) != 16 * sysconf(_SC_PAGESIZE))
+			return 10 + fd;
+		if (write(fd, "text", 4) != 4)
+			return 20 + fd;
+		if (how == 1)
+			fcntl(fd, F_SETFL, O_WRONLY | O_NONBLOCK);
+		if (how == 2)
+			fcntl(fd, F_SETPIPE_SZ, 1 << 17);
+	}
+	return 0;
+}
+"#;
+
+#[test]
+fn what_a_run_does_to_its_pipes_does_not_reach_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), CHANGES_ITS_PIPES, &[]) else {
+        return skipped("no C compiler");
+    };
+    let commands = ["0", "1", "2"].map(|how| format!("{} {how}", program.display()));
+    for backend in ["auto", "ptrace", "pipe"] {
+        let mut bench = Command::new(env!("CARGO_BIN_EXE_firstbyte"));
+        bench.args(["bench", "-N", "--runs", "10", "--no-counts", "--backend", backend]).args(&commands);
+        let ended = bench.output().unwrap();
+        assert!(ended.status.success(), "{backend}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
 }

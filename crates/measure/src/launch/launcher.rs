@@ -54,6 +54,8 @@ struct Habits {
     alone: bool,
     /// We share the processor of its runs.
     shares_processor: bool,
+    /// Its pipes can serve the next run; `None`: it has not run.
+    leaves_pipes: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,6 +180,7 @@ impl Launcher {
             1..LITTLE => Printing::Little,
             _ => Printing::Unknown,
         };
+        self.habits.leaves_pipes.get_or_insert_with(|| stdout.is_as_wide());
         self.polls_ends = false;
     }
 
@@ -194,7 +197,7 @@ impl Launcher {
     /// Whether a single stop shows enough of a run: on a processor that we share, and without more processes and more output
     /// than the last ones.
     pub(crate) fn is_small(&self) -> bool {
-        let Habits { prints, alone, shares_processor } = self.habits;
+        let Habits { prints, alone, shares_processor, .. } = self.habits;
         alone && shares_processor && prints == Printing::Little
     }
 
@@ -223,6 +226,7 @@ impl Launcher {
         };
         let (child, end) = self.launch_with(streams, preparation)?;
         stdout.end = end;
+        stdout.keeps_pipes = self.habits.leaves_pipes == Some(true);
         Ok(child)
     }
 

@@ -62,9 +62,9 @@ impl Stderr {
         self.tail.drain(..self.tail.len().saturating_sub(TAIL));
     }
 
-    /// The last bytes, and the descriptors that are still open.
-    pub(super) fn into_parts(self) -> (Vec<u8>, [Option<OwnedFd>; 2]) {
-        (self.tail, [self.ours.map(OwnedFd::from), self.tracee])
+    /// The last bytes, and the ends that are still open.
+    pub(super) fn into_parts(self) -> (Vec<u8>, (Option<File>, Option<OwnedFd>)) {
+        (self.tail, (self.ours, self.tracee))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::diagnosis::LaunchError;
 use super::interrupt;
 use super::notify;
-use super::pipes::{close_together, pipe, read_now};
+use super::pipes::{close_together, is_as_wide, keep, pipe, read_now};
 use super::places::PlaceSearch;
 use super::stderr::Stderr;
 use super::temporary::temporary_file;
@@ -64,6 +64,8 @@ pub struct Stdout {
     pub(super) end: Option<OwnedFd>,
     /// Everything was read, and nobody is left who could write more.
     complete: bool,
+    /// Its pipes serve the next run, too.
+    pub(super) keeps_pipes: bool,
     stderr: Stderr,
 }
 
@@ -119,6 +121,7 @@ impl Stdout {
             was_full: false,
             end: None,
             complete: false,
+            keeps_pipes: false,
             stderr: Stderr::open()?,
         })
     }
@@ -135,6 +138,12 @@ impl Stdout {
     /// Whether the tracee had to wait because nobody read its output, or would have had to wait if we had not read it.
     pub(super) fn was_full(&self) -> bool {
         self.was_full || self.kind == OutputKind::Pipe && self.collected.bytes > PIPE
+    }
+
+    /// Whether the tracee has left its pipes as wide as they were.
+    pub(super) fn is_as_wide(&self) -> bool {
+        let stdout = self.kind != OutputKind::Pipe || is_as_wide(self.tracee_end());
+        stdout && is_as_wide(self.tracee_stderr())
     }
 
     /// Ends the run when this has come.
@@ -307,10 +316,19 @@ impl Stdout {
         }
         self.collected.reached = self.awaited.and_then(|awaited| Some((awaited.found()?, awaited.sign()?)));
         self.collected.places = self.places.map(PlaceSearch::found).unwrap_or_default();
+        let keeps = self.complete && self.keeps_pipes;
+        let kept = |pipe: (Option<File>, Option<OwnedFd>), keeps: bool| match pipe {
+            (Some(ours), Some(tracees)) if keeps => {
+                keep((ours, tracees)).map_or((None, None), |(ours, tracees)| (Some(ours), Some(tracees)))
+            }
+            pipe => pipe,
+        };
+        let is_pipe = self.kind == OutputKind::Pipe;
         let (tail, errors) = self.stderr.into_parts();
         self.collected.stderr = tail;
-        let ends = [self.ours.map(OwnedFd::from), self.tracee, self.end].into_iter().chain(errors);
-        close_together(ends.flatten());
+        let pipes = [kept(errors, keeps), kept((self.ours, self.tracee), keeps && is_pipe)];
+        let ends = pipes.into_iter().flat_map(|(ours, tracees)| [ours.map(OwnedFd::from), tracees]);
+        close_together(ends.chain([self.end]).flatten());
         self.collected
     }
 

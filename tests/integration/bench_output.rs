@@ -42,7 +42,7 @@ fn the_first_byte_is_seen_on_a_stdout_that_is_shown() {
     let text = fs::read(folder.path().join("out.json")).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&text).unwrap();
     if document["tool"]["backend"] == "pipe" {
-        return crate::support::skipped("no tracer works here");
+        return skipped("no tracer works here");
     }
     let first_byte = |place: usize| &document["results"][place]["phases"]["first_byte"];
     assert!(first_byte(0).is_object() && first_byte(1).is_null(), "{document}");

@@ -13,6 +13,7 @@ use super::diagnosis::LaunchError;
 use super::kill_guard;
 use super::limits;
 use super::ourselves;
+use super::pipes;
 use super::stdio::{OutputKind, Stdout, input, null};
 use super::wait::Watch;
 use crate::clock;
@@ -332,6 +333,12 @@ impl Launcher {
         // SAFETY: fresh, and nobody else's.
         let end = (pidfd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(pidfd) });
         Ok((Child { pid, spawned }, end))
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        pipes::close_spare();
     }
 }
 

@@ -38,6 +38,11 @@ pub(super) fn keep(pipe: Pipe) -> Option<Pipe> {
     None
 }
 
+/// Closes the pipes that no run will use. Others may be running, and then open new ones.
+pub(super) fn close_spare() {
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
 /// Whether a tracee has left its pipe as wide as it was (`F_SETPIPE_SZ` in fcntl(2)).
 pub(super) fn is_as_wide(end: RawFd) -> bool {
     // SAFETY: asks for the size of a pipe; the descriptor may be anything.

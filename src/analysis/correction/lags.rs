@@ -309,7 +309,7 @@ impl Walk<'_> {
         let EventCost { around, within } = self.costs.syscall;
         let after = around / 2.0 + f64::from(reads(call)) * self.costs.read;
         let Times { begin, woken, .. } = self.times[point.event];
-        let Before { slept, stop, .. } = self.before;
+        let Before { slept, in_call, .. } = self.before;
         let may_wait = self.lags.by_ptrace && call.entered < point.at && slept != Some(false);
         let waits = may_wait && kind.wait.is_some();
         let wake = self.lags.wakes.get(&point.event).filter(|_| woken.0 > 0 && slept != Some(false));
@@ -320,11 +320,11 @@ impl Walk<'_> {
         thread.exits = kind.exits;
         let end = match wake {
             Some(wake) => {
-                let since = after_wake(call, point.at.as_f64() - wake.at.as_f64(), within + stop);
+                let since = after_wake(call, point.at.as_f64() - wake.at.as_f64(), within + in_call);
                 thread.wait_until(point.at, later(woken.max(begin), since))
             }
             None if let Some((last, since)) = ended => {
-                let since = after_wake(call, since, within + stop);
+                let since = after_wake(call, since, within + in_call);
                 thread.wait_until(point.at, later(last.max(begin), since))
             }
             None if waits && slept.is_none() => {

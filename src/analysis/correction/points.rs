@@ -44,12 +44,19 @@ pub(super) fn of(
         points.extend(wake.map(|wake| Point { at: wake.at, part: Part::Woken, event, thread }));
         points.push(Point { at: *at, part: Part::End, event, thread });
     }
-    // what waits for an exit goes on at the same instant
-    let is_exit = |point: &Point| {
-        point.part == Part::End && matches!(recording.events[point.event].kind, EventKind::Exit { .. })
-    };
-    points.sort_by_cached_key(|point| (point.at, !is_exit(point), point.part));
+    points.sort_by_cached_key(|point| (point.at, rank(point, recording)));
     points
+}
+
+/// The order of points at the same instant. What waits for an exit goes on then.
+fn rank(point: &Point, recording: &Recording) -> u8 {
+    match (point.part, &recording.events[point.event].kind) {
+        (Part::Begin, _) | (Part::End, EventKind::Fork { .. }) => 0,
+        (Part::End, EventKind::Call(call)) if call.result.is_none() => 0,
+        (Part::End, EventKind::Exit { .. }) => 1,
+        (Part::Woken, _) => 2,
+        (Part::End, _) => 3,
+    }
 }
 
 /// The places of the threads that a recording names, by id.

@@ -25,8 +25,17 @@ const FEW: usize = 3;
 #[derive(Debug)]
 pub(super) struct Stops {
     lost: Vec<Lost>,
-    /// At the end of a call with readings: whether the thread slept or was preempted in it.
-    slept: Vec<Option<bool>>,
+    /// At the end of a call with readings.
+    ends: Vec<Option<CallEnd>>,
+}
+
+/// What the readings say of a call.
+#[derive(Clone, Copy, Debug)]
+struct CallEnd {
+    /// The thread slept or was preempted in it.
+    slept: bool,
+    /// Nanoseconds of a processor that its stops took.
+    stop: f64,
 }
 
 /// Nanoseconds that a thread lost, or would not need untraced.
@@ -40,14 +49,14 @@ struct Lost {
     ran: f64,
 }
 
-/// What stops took before a point, in nanoseconds.
+/// What stops took before a point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Before {
-    /// Of its processor.
-    pub(super) stop: f64,
-    /// All that an untraced run does not have.
+    /// All nanoseconds that an untraced run does not have, since the last point of the thread.
     pub(super) all: f64,
-    /// Whether the thread slept or was preempted in the call that ends here; `None`: not known.
+    /// Those of its processor since the call began that ends here; 0 if no call does.
+    pub(super) in_call: f64,
+    /// Whether the thread slept or was preempted in this call; `None`: not known.
     pub(super) slept: Option<bool>,
 }
 
@@ -123,13 +132,16 @@ impl Stops {
             }
         }
         unknown.extend(ways.into_iter().flat_map(|way| way.since));
-        let mut slept = vec![None; points.len()];
-        for gap in gaps.iter().filter(|gap| gap.call.is_some()) {
-            if let Some(last) = gap.points.last() {
-                slept[*last] = Some(gap.came_back);
+        (!gaps.is_empty()).then(|| {
+            let lost = lost(points, recording, &gaps, &unknown);
+            let mut ends = vec![None; points.len()];
+            for gap in gaps.iter().filter(|gap| gap.call.is_some()) {
+                if let [first, .., last] | [first @ last] = gap.points[..] {
+                    ends[last] = Some(CallEnd { slept: gap.came_back, stop: lost[first].stop });
+                }
             }
-        }
-        (!gaps.is_empty()).then(|| Stops { lost: lost(points, recording, &gaps, &unknown), slept })
+            Stops { lost, ends }
+        })
     }
 
     /// What stops took of processors in user code, in nanoseconds.
@@ -140,8 +152,13 @@ impl Stops {
     /// What stops took before the point at this place.
     pub(super) fn before(&self, point: usize, pace: Pace) -> Before {
         let Lost { idle, stop, ran } = self.lost[point];
-        let stop = stop.abs() * pace.stops - stop * pace.tilt;
-        Before { stop, all: idle + stop + pace.slowed * ran, slept: self.slept[point] }
+        let at_pace = |stop: f64| stop.abs() * pace.stops - stop * pace.tilt;
+        let end = self.ends[point];
+        Before {
+            all: idle + at_pace(stop) + pace.slowed * ran,
+            in_call: end.map_or(0.0, |end| at_pace(end.stop)),
+            slept: end.map(|end| end.slept),
+        }
     }
 }
 
@@ -156,9 +173,11 @@ impl Way {
             EventKind::ExecExit { result } => *result == 0,
             kind => is_other(kind),
         };
-        let before = self.since.iter().rev().skip(1);
-        let stops = before.filter(|place| is_stop(kind(&points[**place])));
-        stops.count() as u64 + u64::from(self.begins)
+        let between = || self.since.iter().rev().skip(1).map(|place| kind(&points[*place]));
+        let stops = between().filter(|kind| is_stop(kind)).count() as u64;
+        // it has returned and was entered again
+        let continues = in_call && between().any(|kind| matches!(kind, EventKind::Signalled { .. }));
+        stops + u64::from(self.begins) + if continues { 2 } else { 0 }
     }
 
     /// The time since the last reading; else the points since then. Readings of different threads, one of which took over the

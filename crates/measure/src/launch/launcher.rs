@@ -55,7 +55,7 @@ struct Habits {
     alone: bool,
     /// We share the processor of its runs.
     shares_processor: bool,
-    /// Its pipes can serve the next run; `None`: it has not run.
+    /// Its pipes can serve the next run; `None`: not known.
     leaves_pipes: Option<bool>,
 }
 
@@ -174,14 +174,16 @@ impl Launcher {
     }
 
     /// Learns from a run that has ended how to watch the next ones.
-    pub fn learn(&mut self, stdout: &Stdout) {
+    pub fn learn(&mut self, stdout: &mut Stdout) {
         let prints = &mut self.habits.prints;
         *prints = match stdout.bytes() {
             _ if stdout.was_full() || *prints == Printing::Much => Printing::Much,
             1..LITTLE => Printing::Little,
             _ => Printing::Unknown,
         };
-        self.habits.leaves_pipes.get_or_insert_with(|| stdout.is_as_wide());
+        if stdout.is_complete() {
+            self.habits.leaves_pipes.get_or_insert_with(|| stdout.leaves_pipes());
+        }
         self.polls_ends = false;
     }
 

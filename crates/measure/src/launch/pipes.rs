@@ -19,14 +19,14 @@ const MOST_SPARE: usize = 2;
 /// How much a pipe holds, in pages (`pipe(7)`), unless the user has very many of them.
 const PAGES: usize = 16;
 
-/// A pipe that is like new, whether or not a run before had it.
+/// An empty pipe, whether or not a run before had it.
 pub(super) fn pipe() -> Result<Pipe, LaunchError> {
     let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
     spare.map_or_else(new_pipe, Ok)
 }
 
-/// Keeps a pipe for the next run, or returns it, to be closed. It must be empty, nobody else may have it, and it must be as wide
-/// as it was. The tracee may have changed how its end works, and as others have that end, too, this lasts.
+/// Keeps a pipe for the next run, or returns it, to be closed. It must be empty, and runs of this program must leave their pipes
+/// alone (see [`Stdout::leaves_pipes`](super::stdio::Stdout)). This run may have changed how its end works, which lasts.
 pub(super) fn keep(pipe: Pipe) -> Option<Pipe> {
     // SAFETY: asks for the flags of a descriptor that we own.
     let flags = unsafe { libc::fcntl(pipe.1.as_raw_fd(), libc::F_GETFL) };
@@ -41,6 +41,14 @@ pub(super) fn keep(pipe: Pipe) -> Option<Pipe> {
 /// Closes the pipes that no run will use. Others may be running, and then open new ones.
 pub(super) fn close_spare() {
     SPARE.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
+/// Whether nobody has the other end of a pipe.
+pub(super) fn hung_up(ours: RawFd) -> bool {
+    let mut asked = libc::pollfd { fd: ours, events: 0, revents: 0 };
+    // SAFETY: one valid structure; returns at once.
+    unsafe { libc::poll(&raw mut asked, 1, 0) };
+    asked.revents & libc::POLLHUP != 0
 }
 
 /// Whether a tracee has left its pipe as wide as it was (`F_SETPIPE_SZ` in fcntl(2)).
@@ -61,7 +69,7 @@ fn new_pipe() -> Result<Pipe, LaunchError> {
 }
 
 /// Reads from our end of a pipe without waiting (`RWF_NOWAIT` of preadv2(2), which older kernels refuse for pipes). Fewer
-/// bytes than the buffer has room for were all that there were.
+/// bytes than the buffer has room for were all that there were, unless the tracee writes packets (`O_DIRECT` in pipe(2)).
 pub(super) fn read_now(pipe: &File, buffer: &mut [u8]) -> io::Result<usize> {
     static MUST_BE_SET: AtomicBool = AtomicBool::new(false);
     // ORDERING: a lone flag that publishes nothing else.

@@ -37,8 +37,12 @@ impl Stderr {
         self.ours.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    /// Reads what has arrived, without waiting, and passes each piece on.
-    pub(super) fn drain(&mut self, mut pass_on: impl FnMut(&[u8])) {
+    pub(super) fn close_tracees_end(&mut self) {
+        self.tracee = None;
+    }
+
+    /// Reads what has arrived, without waiting, and passes each piece on. `all`: makes sure that nothing is left.
+    pub(super) fn drain(&mut self, all: bool, mut pass_on: impl FnMut(&[u8])) {
         let Some(ours) = self.ours.take() else { return };
         let mut buffer = [0_u8; CHUNK];
         loop {
@@ -46,7 +50,7 @@ impl Stderr {
                 Ok(count @ 1..) => {
                     pass_on(&buffer[..count]);
                     self.keep(&buffer[..count]);
-                    if count < CHUNK {
+                    if count < CHUNK && !all {
                         break self.ours = Some(ours);
                     }
                 }
@@ -80,11 +84,11 @@ mod tests {
         let mut passed = 0;
         for byte in [b'a', b'b', b'c'] {
             tracee.write_all(&[byte; TAIL / 2]).unwrap();
-            stderr.drain(|piece| passed += piece.len());
+            stderr.drain(false, |piece| passed += piece.len());
         }
         assert!(stderr.pollable() >= 0);
         drop(tracee);
-        stderr.drain(|_| ());
+        stderr.drain(false, |_| ());
         assert_eq!((stderr.pollable(), passed), (-1, TAIL / 2 * 3));
         assert_eq!(stderr.into_parts().0, [[b'b'; TAIL / 2], [b'c'; TAIL / 2]].concat());
     }

@@ -3,7 +3,7 @@
 use super::diagnosis::LaunchError;
 use super::interrupt;
 use super::notify;
-use super::pipes::{close_together, is_as_wide, keep, pipe, read_now};
+use super::pipes::{close_together, hung_up, is_as_wide, keep, pipe, read_now};
 use super::places::PlaceSearch;
 use super::stderr::Stderr;
 use super::temporary::temporary_file;
@@ -140,10 +140,22 @@ impl Stdout {
         self.was_full || self.kind == OutputKind::Pipe && self.collected.bytes > PIPE
     }
 
-    /// Whether the tracee has left its pipes as wide as they were.
-    pub(super) fn is_as_wide(&self) -> bool {
-        let stdout = self.kind != OutputKind::Pipe || is_as_wide(self.tracee_end());
-        stdout && is_as_wide(self.tracee_stderr())
+    /// Whether it was read to its end, and nobody of the tracee's tree is left who could write more.
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Whether the tracee has left its pipes as wide as they were, and no process elsewhere has got them. Closes the tracee's ends
+    /// to find out.
+    pub(super) fn leaves_pipes(&mut self) -> bool {
+        let is_pipe = self.kind == OutputKind::Pipe;
+        let as_wide = is_as_wide(self.tracee_stderr()) && (!is_pipe || is_as_wide(self.tracee_end()));
+        self.stderr.close_tracees_end();
+        if is_pipe {
+            self.tracee = None;
+        }
+        let [stdout, stderr, _] = self.pollable();
+        as_wide && hung_up(stderr) && (!is_pipe || hung_up(stdout))
     }
 
     /// Ends the run when this has come.
@@ -252,7 +264,7 @@ impl Stdout {
     /// Reads what has arrived, without waiting.
     pub fn drain(&mut self) {
         let awaited = &mut self.awaited;
-        self.stderr.drain(|piece| {
+        self.stderr.drain(self.complete, |piece| {
             if let Some(awaited) = awaited.as_mut() {
                 awaited.take_stderr(piece);
             }
@@ -267,8 +279,8 @@ impl Stdout {
 
     /// Reads the rest. Nobody is left who could write more.
     pub(super) fn complete(&mut self) {
-        self.drain();
         self.complete = true;
+        self.drain();
     }
 
     /// Reads what has arrived of stdout, without waiting.
@@ -288,7 +300,7 @@ impl Stdout {
                 Ok(0) => break self.collected.closed = true,
                 Ok(count) => {
                     self.take(&buffer[..count]);
-                    if self.kind == OutputKind::Pipe && count < CHUNK {
+                    if self.kind == OutputKind::Pipe && count < CHUNK && !self.complete {
                         break;
                     }
                 }
@@ -314,9 +326,9 @@ impl Stdout {
         {
             self.collected.differs |= self.collected.bytes != expected.len() as u64;
         }
+        let keeps = self.complete && self.keeps_pipes && self.awaited.is_none();
         self.collected.reached = self.awaited.and_then(|awaited| Some((awaited.found()?, awaited.sign()?)));
         self.collected.places = self.places.map(PlaceSearch::found).unwrap_or_default();
-        let keeps = self.complete && self.keeps_pipes;
         let kept = |pipe: (Option<File>, Option<OwnedFd>), keeps: bool| match pipe {
             (Some(ours), Some(tracees)) if keeps => {
                 keep((ours, tracees)).map_or((None, None), |(ours, tracees)| (Some(ours), Some(tracees)))
@@ -326,7 +338,8 @@ impl Stdout {
         let is_pipe = self.kind == OutputKind::Pipe;
         let (tail, errors) = self.stderr.into_parts();
         self.collected.stderr = tail;
-        let pipes = [kept(errors, keeps), kept((self.ours, self.tracee), keeps && is_pipe)];
+        let pipes =
+            [kept(errors, keeps), kept((self.ours, self.tracee), keeps && is_pipe && !self.collected.closed)];
         let ends = pipes.into_iter().flat_map(|(ours, tracees)| [ours.map(OwnedFd::from), tracees]);
         close_together(ends.chain([self.end]).flatten());
         self.collected
@@ -434,6 +447,43 @@ fn file(kept: Option<&Path>) -> Result<(File, OwnedFd), LaunchError> {
 mod tests {
     use super::*;
     use std::io::Write;
+
+    /// The tracee's ends of stdout and stderr.
+    fn ends(stdout: &Stdout) -> [File; 2] {
+        [stdout.tracee_end(), stdout.tracee_stderr()].map(|number| {
+            // SAFETY: a fresh descriptor that is owned at once.
+            unsafe { File::from_raw_fd(libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3)) }
+        })
+    }
+
+    #[test]
+    fn packets_are_read_to_the_last_one() {
+        let mut stdout = Stdout::open(OutputKind::Pipe, None, None).unwrap();
+        for mut end in ends(&stdout) {
+            // SAFETY: plain fcntl on a descriptor that we own.
+            assert_eq!(unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETFL, libc::O_DIRECT) }, 0);
+            end.write_all(b"ab").unwrap();
+            end.write_all(b"c").unwrap();
+        }
+        stdout.complete();
+        let collected = stdout.finish();
+        assert_eq!((&*collected.head, &*collected.stderr), (&b"abc"[..], &b"abc"[..]));
+    }
+
+    #[test]
+    fn pipes_that_others_hold_or_that_were_resized_are_not_for_the_next_run() {
+        let mut alone = Stdout::open(OutputKind::Pipe, None, None).unwrap();
+        assert!(alone.leaves_pipes());
+        for held in 0..2 {
+            let mut shared = Stdout::open(OutputKind::Pipe, None, None).unwrap();
+            let _others = ends(&shared).into_iter().nth(held);
+            assert!(!shared.leaves_pipes());
+        }
+        let mut resized = Stdout::open(OutputKind::Pipe, None, None).unwrap();
+        // SAFETY: plain fcntl on a descriptor that we own.
+        assert!(unsafe { libc::fcntl(resized.tracee_stderr(), libc::F_SETPIPE_SZ, 4096) } > 0);
+        assert!(!resized.leaves_pipes());
+    }
 
     #[test]
     fn what_is_read_after_the_end_is_late() {

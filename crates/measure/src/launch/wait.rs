@@ -136,10 +136,12 @@ fn until_cleared(
 
     // An orphan of its tree would be our child, so this tells of its group, too.
     ended.childless = tree::is_childless();
-    if ended.childless {
+    if ended.childless && ended.killed.is_none() {
         stdout.complete();
     } else {
         stdout.drain();
+    }
+    if !ended.childless {
         ended.left_behind = tree::clear_group(child.pid);
     }
     if interrupt::interrupted().is_some() {

@@ -172,6 +172,24 @@ fn the_stop_of_a_fork_within_a_call_is_no_sleep() {
 }
 
 #[test]
+fn a_call_that_an_ignored_signal_interrupted_stops_four_times() {
+    let length = |turns: u64| {
+        let mut events = with_readings(&[9000; 6]);
+        let waiting = after(&events, "wait4", 44_100, 8100, turns);
+        let EventKind::Call(call) = &waiting.kind else { unreachable!() };
+        events.push(event(1, call.entered.0 + 20_000, EventKind::Signalled { signal: libc::SIGCHLD }));
+        let pace = Pace { stops: 2000.0 / 2100.0, ..NONE };
+        let costs = PointCosts { pace, ..PointCosts::default() };
+        let mut recording = recording(Backend::Ptrace, [events, vec![waiting]].concat());
+        Lags::of(&recording).corrected(&mut recording, &costs, |recording| {
+            let EventKind::Call(call) = &recording.events.last().unwrap().kind else { unreachable!() };
+            recording.events.last().unwrap().at.0 - call.entered.0
+        })
+    };
+    assert_eq!([length(4), length(5)], [100, 100]);
+}
+
+#[test]
 fn a_failed_exec_stops_twice_like_other_calls() {
     let mut events = with_readings(&[9000; 6]);
     let exec = after(&events, "execve", 11_150, 2150, 1);

@@ -226,7 +226,7 @@ fn observe(
         stdout.release();
         let traced = tracing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         stdout.drain();
-        launcher.learn(&stdout);
+        launcher.learn(&mut stdout);
         child.map(|child| (child, killed, traced))
     })?;
 

@@ -42,7 +42,7 @@ pub(super) struct EnteredCall {
 /// `TRAP_PERF` of `asm-generic/siginfo.h`.
 const TRAP_PERF: i32 = 6;
 
-/// How many signals of a thread are looked at. The kernel puts those that a fault or a call causes into the queue like others.
+/// How many signals of a thread are looked at together.
 const PEEKED: i32 = 8;
 
 /// Every new process and thread is traced from its first instruction, and is killed if we die.
@@ -132,17 +132,25 @@ impl TracedThread {
         (got > 0).then_some((info.instruction_pointer, info.stack_pointer))
     }
 
-    /// Whether a signal is among the first ones on their way to this thread, and to no other one of its process.
+    /// Whether a signal is on its way to this thread, and to no other one of its process.
     pub(super) fn awaits(self, signal: i32) -> bool {
         let mut room = [const { MaybeUninit::<libc::siginfo_t>::zeroed() }; PEEKED.unsigned_abs() as usize];
-        let first = libc::ptrace_peeksiginfo_args { off: 0, flags: 0, nr: PEEKED };
-        // SAFETY: the kernel reads `first`, and writes at most `PEEKED` times a `siginfo_t`.
-        let got =
-            unsafe { libc::ptrace(libc::PTRACE_PEEKSIGINFO, self.0, &raw const first, room.as_mut_ptr()) };
-        // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
-        let mut found =
-            room.iter().take(usize::try_from(got).unwrap_or(0)).map(|info| unsafe { info.assume_init() });
-        found.any(|info| info.si_signo == signal)
+        let mut seen = 0;
+        loop {
+            let next = libc::ptrace_peeksiginfo_args { off: seen, flags: 0, nr: PEEKED };
+            // SAFETY: the kernel reads `next`, and writes at most `PEEKED` times a `siginfo_t`.
+            let got =
+                unsafe { libc::ptrace(libc::PTRACE_PEEKSIGINFO, self.0, &raw const next, room.as_mut_ptr()) };
+            let got = usize::try_from(got).unwrap_or(0);
+            // SAFETY: plain integers, for which zeroes are valid where the kernel wrote nothing.
+            if room.iter().take(got).any(|info| unsafe { info.assume_init() }.si_signo == signal) {
+                return true;
+            }
+            if got < room.len() {
+                return false;
+            }
+            seen += got as u64;
+        }
     }
 
     /// Whether it stopped because an event of `perf_event_open(2)` sent it the SIGTRAP (`attr.sigtrap`) that it is about to get.

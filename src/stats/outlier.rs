@@ -15,9 +15,8 @@ const STDDEV_OVER_MEAN_DEVIATION: f64 = 1.253_314_137_315_500_3;
 /// Where the MAD is 0, the mean absolute deviation takes its place, scaled likewise; where that is 0 too, all
 /// values are equal and every score is 0.
 pub fn modified_z_scores(values: &[f64]) -> Option<Vec<f64>> {
-    let ascending = sorted(values)?;
-    let center = median(&ascending)?;
-    let scale = scale(&ascending, center)?;
+    let center = median(&sorted(values)?)?;
+    let scale = scale(values, center)?;
     let score = |v: &f64| if scale > 0.0 { (v - center) / scale } else { 0.0 };
     Some(values.iter().map(score).collect())
 }

@@ -45,14 +45,9 @@ pub fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
         return None;
     }
-    let mut keys: Vec<i64> = values.iter().map(|value| in_order(value.to_bits().cast_signed())).collect();
-    keys.sort_unstable();
-    Some(keys.into_iter().map(|key| f64::from_bits(in_order(key).cast_unsigned())).collect())
-}
-
-/// Integers with the order of the floats that have these bits, and back, as in [`f64::total_cmp`]. These sort in half the time.
-fn in_order(bits: i64) -> i64 {
-    bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
+    let mut ascending = values.to_vec();
+    ascending.sort_unstable_by(f64::total_cmp);
+    Some(ascending)
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 <= position < len

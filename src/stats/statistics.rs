@@ -52,13 +52,9 @@ pub fn mean_of(values: &[f64]) -> Option<f64> {
 }
 
 /// Median of the absolute distances from `center`.
-pub(super) fn mad(ascending: &[f64], center: f64) -> Option<f64> {
-    let (below, above) = ascending.split_at(ascending.partition_point(|value| *value < center));
-    let distances = below.iter().rev().chain(above).map(|value| (value - center).abs());
-    let mut distances: Vec<f64> = distances.collect();
-    // two ascending rows, which a stable sort only merges
-    distances.sort_by(f64::total_cmp);
-    median(&distances).filter(|_| distances.last().is_some_and(|largest| largest.is_finite()))
+pub(super) fn mad(values: &[f64], center: f64) -> Option<f64> {
+    let distances: Vec<f64> = values.iter().map(|v| (v - center).abs()).collect();
+    median(&sorted(&distances)?)
 }
 
 /// The mean, kept between minimum and maximum, because rounding may move the mean of equal values beyond them.

@@ -1,7 +1,7 @@
 //! The tracee's stderr: a pipe whose last bytes are kept, to show why a program failed.
 
 use super::diagnosis::LaunchError;
-use super::pipes::{pipe, read_now};
+use super::pipes::{Ends, pipe, read_now};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -67,7 +67,7 @@ impl Stderr {
     }
 
     /// The last bytes, and the ends that are still open.
-    pub(super) fn into_parts(self) -> (Vec<u8>, (Option<File>, Option<OwnedFd>)) {
+    pub(super) fn into_parts(self) -> (Vec<u8>, Ends) {
         (self.tail, (self.ours, self.tracee))
     }
 }

@@ -329,19 +329,13 @@ impl Stdout {
         let keeps = self.complete && self.keeps_pipes && self.awaited.is_none();
         self.collected.reached = self.awaited.and_then(|awaited| Some((awaited.found()?, awaited.sign()?)));
         self.collected.places = self.places.map(PlaceSearch::found).unwrap_or_default();
-        let kept = |pipe: (Option<File>, Option<OwnedFd>), keeps: bool| match pipe {
-            (Some(ours), Some(tracees)) if keeps => {
-                keep((ours, tracees)).map_or((None, None), |(ours, tracees)| (Some(ours), Some(tracees)))
-            }
-            pipe => pipe,
-        };
-        let is_pipe = self.kind == OutputKind::Pipe;
         let (tail, errors) = self.stderr.into_parts();
         self.collected.stderr = tail;
-        let pipes =
-            [kept(errors, keeps), kept((self.ours, self.tracee), keeps && is_pipe && !self.collected.closed)];
-        let ends = pipes.into_iter().flat_map(|(ours, tracees)| [ours.map(OwnedFd::from), tracees]);
-        close_together(ends.chain([self.end]).flatten());
+        let of_stdout = keeps && self.kind == OutputKind::Pipe && !self.collected.closed;
+        let pipes = [(errors, keeps), ((self.ours, self.tracee), of_stdout)];
+        let left = pipes.map(|(ends, keeps)| if keeps { keep(ends) } else { ends });
+        let left = left.into_iter().flat_map(|(ours, tracees)| [ours.map(OwnedFd::from), tracees]);
+        close_together(left.chain([self.end]).flatten());
         self.collected
     }
 

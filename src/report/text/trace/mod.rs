@@ -198,6 +198,9 @@ fn attribution(summary: &Summary, terminal: &Terminal) -> String {
         text += &terminal.paint(style(wanted), &line);
         text.push('\n');
         text += &parts(summary, wanted, time, width, total);
+        if wanted == WorkKind::User && !summary.sees_faults() {
+            text += "  with page faults, which ptrace does not see\n";
+        }
     }
     if others > 0.0 {
         let _ = writeln!(

@@ -289,10 +289,11 @@ mod tests {
                 "{}",
                 texts[0]
             );
-            texts.map(|text| text.matches("\nuser code with page faults ").count())
+            let rows = ["\nuser code with page faults ", "\n  with page faults, "];
+            [0, 1].map(|n| texts[n].matches(rows[n]).count())
         };
         assert_eq!(rows(&summary), [0, 0]);
         summary.stopped = true;
-        assert_eq!(rows(&summary), [1, 0]);
+        assert_eq!(rows(&summary), [1, 1]);
     }
 }

@@ -83,16 +83,12 @@ mod tests {
 
     #[test]
     fn the_file_of_a_thread_that_had_the_id_before_is_replaced() {
+        let own = std::process::id().cast_signed();
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let stale = File::open(format!("/proc/{0}/task/{0}/schedstat", child.id()));
         child.wait().unwrap();
-        let Ok(stale) = stale else { return };
-        let own = std::process::id().cast_signed();
-        let mut times = ProcessorTimes { files: HashMap::from([(own, stale)]) };
-        let fresh = times.of(Task { process: own, thread: own });
-        assert_eq!(
-            fresh.is_some(),
-            ProcessorTimes::default().of(Task { process: own, thread: own }).is_some()
-        );
+        let mut times = ProcessorTimes { files: stale.map(|file| (own, file)).into_iter().collect() };
+        times.of(Task { process: own, thread: own });
+        assert!(times.files.get(&own).is_none_or(|file| read(file).is_ok()));
     }
 }

@@ -1,5 +1,5 @@
-//! What one run of `bench`, of `trace` and one exec of `watch` cost us, in system calls and page faults, and what our own start does. The counter is our own
-//! tracer.
+//! What one run of `bench`, of `trace` and one exec of `watch` cost us, in system calls, page faults and context switches,
+//! and what our own start does. The counter of calls is our own tracer.
 //!
 //! A run that needs one call more fails here, before a benchmark can show it. Lower the bounds when a run becomes cheaper.
 
@@ -87,18 +87,102 @@ fn one_more_run_of_a_trace_and_one_more_exec_of_a_watch_need_no_more_system_call
 
 /// How many system calls firstbyte itself makes, but for those in which its threads wait for each other: that is chance.
 fn calls_of(command: &str, backend: &str, program: &str, runs: usize) -> Option<usize> {
-    let (firstbyte, runs) = (env!("CARGO_BIN_EXE_firstbyte"), runs.to_string());
-    let shell = format!("i=0; while [ $i -lt {runs} ]; do {program}; i=$((i+1)); done");
-    let mut words = vec!["--backend", "bpf", "--runs", "1", "--", firstbyte, command, "--backend", backend];
-    words.extend(match command {
-        "trace" => ["-r", &runs, "--no-samples", "--no-runtimes", "--no-overhead", program].to_vec(),
-        _ => ["--", "sh", "-c", &shell].to_vec(),
-    });
+    let words = command_of(command, &["--backend", backend], program, runs);
+    let words: Vec<&str> = ["--backend", "bpf", "--runs", "1", "--"]
+        .into_iter()
+        .chain(words.iter().map(String::as_str))
+        .collect();
     let result = result(&words)?;
     assert_eq!(result["lost_events"], 0);
     let spans = result["spans"].as_array().unwrap();
     let is_ours = |span: &&Value| span["pid"] == spans[0]["pid"] && span["kind"] == "syscall";
     Some(spans.iter().filter(is_ours).filter(|span| span["name"] != "futex").count())
+}
+
+/// The command that runs the program so often, with no work that only the first or the last run needs.
+fn command_of(command: &str, options: &[&str], program: &str, runs: usize) -> Vec<String> {
+    let runs = runs.to_string();
+    let shell = format!("i=0; while [ $i -lt {runs} ]; do {program}; i=$((i+1)); done");
+    let program = match command {
+        "bench" => ["-N", "--no-counts", "--no-overhead", "--runs", &runs, program].to_vec(),
+        "trace" => ["-r", &runs, "--no-samples", "--no-runtimes", "--no-overhead", program].to_vec(),
+        _ => ["--", "sh", "-c", &shell].to_vec(),
+    };
+    [&[env!("CARGO_BIN_EXE_firstbyte"), command], options, &program]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What one more run, or one more exec of a watch, may cost us and the program together. Each waits for the other at least
+/// once, and the program has a fault or two of its own.
+struct Together {
+    command: &'static str,
+    options: &'static [&'static str],
+    /// Only those in which a process waits for something: when the kernel takes the processor away is chance.
+    switches: i64,
+    page_faults: i64,
+}
+
+const TOGETHER: [Together; 8] = [
+    Together { command: "bench", options: &["--backend", "bpf"], switches: 3, page_faults: 3 },
+    Together { command: "bench", options: &["--backend", "pipe"], switches: 4, page_faults: 3 },
+    Together {
+        command: "bench",
+        options: &["--backend", "ptrace", "--warmup", "3"],
+        switches: 6,
+        page_faults: 3,
+    },
+    Together {
+        command: "bench",
+        options: &["--backend", "ptrace", "--warmup", "0"],
+        switches: 22,
+        page_faults: 3,
+    },
+    Together { command: "trace", options: &["--backend", "bpf"], switches: 3, page_faults: 7 },
+    Together { command: "trace", options: &["--backend", "ptrace"], switches: 30, page_faults: 6 },
+    Together { command: "watch", options: &["--backend", "bpf"], switches: 3, page_faults: 3 },
+    Together { command: "watch", options: &["--backend", "ptrace"], switches: 17, page_faults: 3 },
+];
+
+#[test]
+fn one_more_run_or_exec_needs_no_more_context_switches_and_page_faults() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = hello(folder.path());
+    for Together { command, options, switches, page_faults } in TOGETHER {
+        let is_cheap = |each: &[i64; 2]| each[0] <= switches && each[1] <= page_faults;
+        let mut all: Vec<[i64; 2]> = Vec::new();
+        while all.len() < TRIES && !all.iter().any(is_cheap) {
+            let [few, more] = [FEW, MORE].map(|runs| usage_of(&command_of(command, options, &program, runs)));
+            let (Some(few), Some(more)) = (few, more) else { return };
+            let between = i64::try_from(MORE - FEW).unwrap();
+            all.push([0, 1].map(|at| (more[at] - few[at] + between / 2).div_euclid(between)));
+        }
+        assert!(all.iter().any(is_cheap), "{command} {options:?}: {all:?}");
+    }
+}
+
+/// Its context switches and page faults, with those of the processes that it waited for; `None`, reported as skipped, where
+/// the backend does not work.
+#[expect(clippy::zombie_processes, reason = "`wait4` waits for it")]
+fn usage_of(words: &[String]) -> Option<[i64; 2]> {
+    use std::process::{Command, Stdio};
+
+    let mut command = Command::new(&words[0]);
+    let child = command.args(&words[1..]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let (pid, mut status) = (i32::try_from(child.id()).unwrap(), 0);
+    let errors = std::io::read_to_string(child.stderr.unwrap()).unwrap();
+    // SAFETY: a `rusage` is numbers, for which zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to variables of ours, and the child was not waited for.
+    assert_eq!(unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) }, pid);
+    if errors.contains("backend does not work here") {
+        super::support::skipped(&errors);
+        return None;
+    }
+    assert_eq!(status, 0, "{words:?}: {errors}");
+    Some([usage.ru_nvcsw, usage.ru_minflt])
 }
 
 /// The static binary's, from its `execve` on. Half of them are made by the C library before `main`.

@@ -71,7 +71,10 @@ impl Truth {
         };
         let [first, second] = self.loop_lines.map(on);
         assert_share(first, second, samples(loops), context);
-        assert!(first + second > 0.95 * loops["self_ns"].as_f64().unwrap(), "{context}: {lines:?}");
+        let [own, all] = ["self_ns", "total_ns"].map(|time| loops[time].as_f64().unwrap());
+        assert!(first + second > 0.95 * own, "{context}: {lines:?}");
+        // only what the interpreter needs for it is called, such as `malloc`
+        assert!(own > 0.5 * all, "{context}: {own} of {all} ns");
     }
 
     fn assert_stacks(&self, stacks: &str, context: &str) {

@@ -79,12 +79,34 @@ fn before_main(account: &Account, user: Nanos) -> Extent {
 
 /// Whether a function is one that is called before `main`, and not by another one.
 fn is_initialiser(nodes: &[Node], index: usize) -> bool {
-    let name = |index: usize| nodes[index].frame.function.as_deref().unwrap_or_default();
-    let calls = |caller: usize| CALLERS.iter().any(|known| name(caller).starts_with(known));
+    let calls = |caller: usize| CALLERS.iter().any(|known| name(nodes, caller).starts_with(known));
     let is_one = |index: usize| {
-        let known = NO_INITIALISERS.iter().any(|known| name(index) == *known) || calls(index);
-        nodes[index].caller.is_some_and(calls) && !known && !is_loader(&nodes[index].frame.module)
+        let known = NO_INITIALISERS.contains(&name(nodes, index)) || calls(index);
+        let caller =
+            nodes[index].caller.filter(|caller| calls(*caller) && is_not_main(nodes, index, *caller));
+        caller.is_some() && !known && !is_loader(&nodes[index].frame.module)
     };
     let mut above = std::iter::successors(nodes[index].caller, |caller| nodes[*caller].caller);
     is_one(index) && !above.any(is_one)
+}
+
+fn name(nodes: &[Node], index: usize) -> &str {
+    nodes[index].frame.function.as_deref().unwrap_or_default()
+}
+
+/// What starts C calls `main`, too. In stripped files it has no name, or that of the function with which it ends. So this is
+/// certain only if `main` is known besides.
+fn is_not_main(nodes: &[Node], index: usize, caller: usize) -> bool {
+    if !name(nodes, caller).starts_with("__libc_start_main") {
+        return true;
+    }
+    let called_by =
+        |caller: usize| (0..nodes.len()).filter(move |index| nodes[*index].caller == Some(caller));
+    let is_main = |index: usize| name(nodes, index) == "main";
+    let calls_main = |index: usize| {
+        let is_of_library = nodes[index].frame.file() == nodes[caller].frame.file();
+        name(nodes, index) == "__libc_start_call_main"
+            || is_of_library && name(nodes, index).is_empty() && called_by(index).any(is_main)
+    };
+    !name(nodes, index).is_empty() && called_by(caller).any(|it| is_main(it) || calls_main(it))
 }

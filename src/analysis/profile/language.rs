@@ -51,7 +51,22 @@ fn entries(native: &[Frame]) -> usize {
     let is_entry = |frame: &Frame| ENTRIES.contains(&name(frame));
     let inner = native.iter().rposition(|frame| !name(frame).is_empty() && !is_entry(frame));
     let outer = inner.map_or(0, |inner| inner + 1);
-    native[outer..].iter().position(is_entry).map_or(native.len(), |first| outer + first)
+    let first = native[outer..].iter().position(is_entry);
+    first.map_or(native.len(), |first| outer + first - unnamed_entries(native, outer..outer + first))
+}
+
+/// How many functions before a named entry are entries, too. Distributions strip their files: what calls `main` in the C library
+/// has no name there, and `main` has none either.
+fn unnamed_entries(native: &[Frame], inside: Range<usize>) -> usize {
+    let entry = &native[inside.end];
+    let is_unnamed = |index: &usize| name(&native[*index]).is_empty();
+    let is_of_library = |index: &usize| is_unnamed(index) && native[*index].module == entry.module;
+    let of_library = inside.clone().rev().take_while(is_of_library).count();
+
+    let main = (inside.start..inside.end - of_library).last().filter(is_unnamed);
+    // the innermost function is the one that runs
+    let has_main = name(entry).starts_with("__libc_start_main") && main.is_some_and(|main| main > 0);
+    of_library + usize::from(has_main)
 }
 
 fn by_runs(mut native: Vec<Frame>, language: &LanguageStack, main_loop: &str) -> Vec<Running> {
@@ -268,6 +283,22 @@ mod tests {
         assert_eq!(merged_names(&stack, &language("a |", false)), "malloc a");
         assert_eq!(merged_names("/libc:malloc /libc:", &language("a |", false)), "malloc ? a", "no start");
         assert_eq!(merged_names("/libc:malloc /libc: /py:main", &language("a |", false)), "malloc ? a");
+    }
+
+    #[test]
+    fn what_calls_main_is_outside_also_without_symbols() {
+        let start = "/ruby: /libc: /libc:__libc_start_main /ruby:_start";
+        for loops in ["", "/py: /py: /py:ruby_run_node"] {
+            let stack = format!("/libc:malloc /x.so: {loops} {start}");
+            assert_eq!(merged_names(&stack, &language("b a |", false)), "malloc ? b a", "{loops}");
+        }
+        assert_eq!(merged_names(&format!("/x.so: {start}"), &language("a |", false)), "? a");
+        let thread = "/x.so: /x.so: /libc: /libc:clone3";
+        assert_eq!(
+            merged_names(thread, &language("a |", false)),
+            "? ? a",
+            "the function of a thread is its own"
+        );
     }
 
     #[test]

@@ -296,6 +296,41 @@ fn initialisers_have_the_faults_and_calls_between_linking_and_main() {
     assert!(finding.text.contains("`libslow.so` 400 µs (`warm_tables`)"), "{}", finding.text);
 }
 
+/// The file that initialises most in a program whose functions are `index of the caller, file, name`.
+fn initialiser(functions: &[(Option<usize>, &str, &str)]) -> Option<String> {
+    let node = |(caller, module, name): &(Option<usize>, &str, &str)| Node {
+        caller: *caller,
+        frame: Frame::native(*module, Some(*name).filter(|name| !name.is_empty()).map(Into::into)),
+        time: 500_000.0,
+    };
+    let divided = Divided { nodes: functions.iter().map(node).collect(), ..Divided::default() };
+    let user_code = Some(UserCode { divided, ..UserCode::default() });
+    let summary = Summary { user_code, ..Summary::of(vec![run(quiet())]).unwrap() };
+    let found = findings(&summary, &MachineFacts::default());
+    found.into_iter().find(|finding| finding.rule == "initialisers").map(|finding| finding.subject)
+}
+
+#[test]
+fn main_is_no_initialiser_in_files_without_symbols() {
+    let start = (None, "/lib/libc.so.6", "__libc_start_main");
+    // __libc_start_call_main and main without names
+    let newer =
+        [start, (Some(0), "/lib/libc.so.6", ""), (Some(1), "/bin/a", ""), (Some(2), "/lib/b.so", "run")];
+    // before version 2.34 of the library
+    let older = [start, (Some(0), "/bin/a", ""), (Some(1), "/bin/a", "work")];
+    let ends_with_a_call = [start, (Some(0), "/bin/python3", "Py_BytesMain")];
+    for functions in [&newer[..], &older, &ends_with_a_call] {
+        assert_eq!(initialiser(functions), None);
+    }
+
+    let own = (Some(0), "/bin/a", "warm_tables");
+    let named = [start, own, (Some(0), "/bin/a", "main")];
+    let library_is_stripped = [start, own, (Some(0), "/lib/libc.so.6", ""), (Some(2), "/bin/a", "main")];
+    for functions in [&named[..], &library_is_stripped] {
+        assert_eq!(initialiser(functions).as_deref(), Some("a"));
+    }
+}
+
 #[test]
 fn collections_while_python_ends_are_told_apart() {
     let node = |caller, name: &str, time| Node {

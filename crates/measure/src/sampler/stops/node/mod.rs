@@ -28,11 +28,15 @@ use std::sync::{Arc, OnceLock};
 /// The first and the last version of V8 that was tried: those of Node.js 16 and 26.
 const VERSIONS: std::ops::RangeInclusive<u32> = 9..=14;
 
+/// What every Node.js exports, also one that is stripped: a function of its Node-API.
+const EXPORTED: &str = "napi_create_function";
+
 /// What a file with V8 in it says about it.
 #[derive(Debug)]
 struct Stated {
     version: (u32, u32),
-    layout: Arc<Layout>,
+    /// `None`: it does not say where its objects have their fields.
+    layout: Option<Arc<Layout>>,
 }
 
 /// V8 in the memory of a process.
@@ -69,19 +73,22 @@ pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn interpreter::Sta
         let symbol = format!("_ZN2v88internal7Version6{part}_E");
         elf.address(&symbol).and_then(|at| elf.word(at)).unwrap_or_default()
     });
-    let layout = Arc::new(Layout::of(elf, major)?);
-    Some(Box::new(Stated { version: (major, minor), layout }))
+    let layout = Layout::of(elf, major).map(Arc::new);
+    let is_node = layout.is_some() || elf.address(EXPORTED).is_some();
+    is_node.then(|| Box::new(Stated { version: (major, minor), layout }) as Box<dyn interpreter::Stated>)
 }
 
 impl interpreter::Stated for Stated {
     fn placed(&self, _: u64) -> Result<Box<dyn Interpreter>, String> {
         let (major, minor) = self.version;
-        if VERSIONS.contains(&major) {
-            let (layout, functions) = (Arc::clone(&self.layout), Functions::default());
-            return Ok(Box::new(Node { layout, functions }));
+        match &self.layout {
+            Some(layout) if VERSIONS.contains(&major) => {
+                Ok(Box::new(Node { layout: Arc::clone(layout), functions: Functions::default() }))
+            }
+            Some(_) if major > 0 => Err(format!("V8 {major}.{minor}")),
+            // stripped libraries do not say it
+            _ => Err("This build of V8".to_owned()),
         }
-        // stripped libraries do not say it
-        Err(if major == 0 { "This build of V8".to_owned() } else { format!("V8 {major}.{minor}") })
     }
 }
 

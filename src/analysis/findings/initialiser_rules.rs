@@ -94,19 +94,21 @@ fn name(nodes: &[Node], index: usize) -> &str {
     nodes[index].frame.function.as_deref().unwrap_or_default()
 }
 
-/// What starts C calls `main`, too. In stripped files it has no name, or that of the function with which it ends. So this is
-/// certain only if `main` is known besides.
+/// The name of glibc's file since version 2.34, which has no version in it.
+const LIBC: &str = "libc.so.6";
+
+/// What starts C calls `main`, too. Since version 2.34 a function of glibc stands between them, which has no name if the library
+/// is stripped. Before, `main` has no name in a stripped program, or that of the function with which it ends: so this is certain
+/// only if `main` is known besides, or if the C library is in the program, because then both have their symbols.
 fn is_not_main(nodes: &[Node], index: usize, caller: usize) -> bool {
     if !name(nodes, caller).starts_with("__libc_start_main") {
         return true;
     }
-    let called_by =
-        |caller: usize| (0..nodes.len()).filter(move |index| nodes[*index].caller == Some(caller));
-    let is_main = |index: usize| name(nodes, index) == "main";
-    let calls_main = |index: usize| {
-        let is_of_library = nodes[index].frame.file() == nodes[caller].frame.file();
-        name(nodes, index) == "__libc_start_call_main"
-            || is_of_library && name(nodes, index).is_empty() && called_by(index).any(is_main)
-    };
-    !name(nodes, index).is_empty() && called_by(caller).any(|it| is_main(it) || calls_main(it))
+    let file = |index: usize| nodes[index].frame.file();
+    if file(caller) == LIBC {
+        return file(index) != LIBC;
+    }
+    let mut beside = (0..nodes.len()).filter(|index| nodes[*index].caller == Some(caller));
+    let is_main = |index: usize| ["main", "__libc_start_call_main"].contains(&name(nodes, index));
+    !name(nodes, index).is_empty() && (file(index) == file(caller) || beside.any(is_main))
 }

@@ -312,21 +312,21 @@ fn initialiser(functions: &[(Option<usize>, &str, &str)]) -> Option<String> {
 
 #[test]
 fn main_is_no_initialiser_in_files_without_symbols() {
-    let start = (None, "/lib/libc.so.6", "__libc_start_main");
+    let [start, old] = ["/lib/libc.so.6", "/lib/libc-2.31.so"].map(|libc| (None, libc, "__libc_start_main"));
     // __libc_start_call_main and main without names
     let newer =
         [start, (Some(0), "/lib/libc.so.6", ""), (Some(1), "/bin/a", ""), (Some(2), "/lib/b.so", "run")];
-    // before version 2.34 of the library
-    let older = [start, (Some(0), "/bin/a", ""), (Some(1), "/bin/a", "work")];
-    let ends_with_a_call = [start, (Some(0), "/bin/python3", "Py_BytesMain")];
+    let older = [old, (Some(0), "/bin/a", ""), (Some(1), "/bin/a", "work")];
+    let ends_with_a_call = [old, (Some(0), "/bin/python3", "Py_BytesMain")];
     for functions in [&newer[..], &older, &ends_with_a_call] {
         assert_eq!(initialiser(functions), None);
     }
 
     let own = (Some(0), "/bin/a", "warm_tables");
-    let named = [start, own, (Some(0), "/bin/a", "main")];
-    let library_is_stripped = [start, own, (Some(0), "/lib/libc.so.6", ""), (Some(2), "/bin/a", "main")];
-    for functions in [&named[..], &library_is_stripped] {
+    let before_an_older_main = [old, own, (Some(0), "/bin/a", "main")];
+    let is_static = [(None, "/bin/a", "__libc_start_main"), own];
+    for functions in [&[start, own][..], &[start, (Some(0), "/bin/a", "")], &before_an_older_main, &is_static]
+    {
         assert_eq!(initialiser(functions).as_deref(), Some("a"));
     }
 }

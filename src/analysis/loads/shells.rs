@@ -115,12 +115,16 @@ impl CommandLine {
         *entry = (entry.0 + time, entry.1 + 1);
     }
 
-    /// The command that has most of the time; if none has, the one that is executed most often.
+    /// The command that has most of the time; if none has, the one that is executed most often, with a sign that there are
+    /// others.
     fn name(&self) -> String {
         let longest = self.commands.iter().max_by_key(|(_, (time, _))| *time);
         let most = longest.filter(|(_, (time, _))| time.0.saturating_mul(2) >= self.time.0);
-        let named = most.or_else(|| self.commands.iter().max_by_key(|(_, (time, times))| (*times, *time)));
-        named.map_or(String::new(), |(command, _)| command.clone())
+        if let Some((command, _)) = most {
+            return command.clone();
+        }
+        let most_often = self.commands.iter().max_by_key(|(_, (time, times))| (*times, *time));
+        most_often.map_or(String::new(), |(command, _)| format!("{}; …", command.trim_end_matches('…')))
     }
 }
 
@@ -291,7 +295,8 @@ mod tests {
             |n: u64| line(n * 10, "/rc:1", "for i in 1 2 3") + &line(n * 10 + 4, "/rc:1", &format!("x={n}"));
         let rest = [line(30, "/rc:2", "sleep 1"), line(90, "/rc:2", "z=1"), line(91, "", "exit")].concat();
         let report = (0..3).map(turn).collect::<String>() + &rest;
-        let expected = [("sleep 1", Some("/rc:2"), 61, 61, 0), ("for i in 1 2 3", Some("/rc:1"), 30, 30, 0)];
+        let expected =
+            [("sleep 1", Some("/rc:2"), 61, 61, 0), ("for i in 1 2 3; …", Some("/rc:1"), 30, 30, 0)];
         assert_eq!(shown(&bash(&report)), expected);
     }
 

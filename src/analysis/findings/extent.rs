@@ -25,6 +25,19 @@ impl Extent {
         Extent::of_parts(steps.into_iter().map(part).collect())
     }
 
+    /// These steps, until so much user code has run: of the last one, only that part.
+    pub(super) fn of_first_user_code(steps: &[Step], time: Nanos) -> Extent {
+        let mut left = time.0;
+        let part = |step: &Step| {
+            let is_user = *step.what == What::User;
+            let time = if is_user { step.self_time.0.min(left) } else { step.self_time.0 };
+            let is_before = left > 0;
+            left -= if is_user { time } else { 0 };
+            is_before.then_some(Part { step: (step.start, step.elapsed), time })
+        };
+        Extent::of_parts(steps.iter().map_while(part).collect())
+    }
+
     /// The times of equal steps are added.
     fn of_parts(mut parts: Vec<Part>) -> Extent {
         parts.sort_by_key(|part| part.step);

@@ -5,7 +5,7 @@ use super::floors::floor;
 use super::{Evidence, Finding, noteworthy, role};
 use crate::analysis::profile::Node;
 use crate::analysis::user_code::is_loader;
-use crate::analysis::{Account, Role, Step, What};
+use crate::analysis::{Account, Role, Step};
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -66,15 +66,7 @@ fn before_main(account: &Account, user: Nanos) -> Extent {
     let own =
         account.steps.iter().position(|step| is_of(step, Role::Executable)).unwrap_or(account.steps.len());
     let linked = account.steps[..own].iter().rposition(|step| is_of(step, Role::Loader));
-    let begin = linked.map_or(0, |linked| linked + 1);
-    let mut left = user.0;
-    let is_before = |step: &&Step| {
-        let before = left > 0;
-        left = if *step.what == What::User { left.saturating_sub(step.self_time.0) } else { left };
-        before
-    };
-    let steps: Vec<&Step> = account.steps[begin..].iter().take_while(is_before).collect();
-    Extent::of(steps)
+    Extent::of_first_user_code(&account.steps[linked.map_or(0, |linked| linked + 1)..], user)
 }
 
 /// Whether a function is one that is called before `main`, and not by another one.

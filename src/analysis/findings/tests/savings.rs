@@ -283,7 +283,8 @@ fn initialisers_have_the_faults_and_calls_between_linking_and_main() {
         (10_000, call("mprotect", None, false, Role::Loader)),
         (300_000, What::User),
         (200_000, fault(Region::Heap, Role::Library, false)),
-        (100_000, What::User),
+        // most of it is that of `main`
+        (700_000, What::User),
         (300_000, fault(Region::Heap, Role::Executable, false)),
         (500_000, What::User),
     ];

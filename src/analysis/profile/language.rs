@@ -47,8 +47,8 @@ fn name(frame: &Frame) -> &str {
 }
 
 /// Where the functions begin that only call the program, outside of all others.
-fn entries(native: &[Frame]) -> usize {
-    let is_entry = |frame: &Frame| ENTRIES.contains(&name(frame));
+fn entries(native: &[&Frame]) -> usize {
+    let is_entry = |frame: &&Frame| ENTRIES.contains(&name(frame));
     let inner = native.iter().rposition(|frame| !name(frame).is_empty() && !is_entry(frame));
     let outer = inner.map_or(0, |inner| inner + 1);
     let first = native[outer..].iter().position(is_entry);
@@ -57,9 +57,9 @@ fn entries(native: &[Frame]) -> usize {
 
 /// How many functions before a named entry are entries, too. Distributions strip their files: what calls `main` in the C library
 /// has no name there, and `main` has none either.
-fn unnamed_entries(native: &[Frame], inside: Range<usize>) -> usize {
-    let entry = &native[inside.end];
-    let is_unnamed = |index: &usize| name(&native[*index]).is_empty();
+fn unnamed_entries(native: &[&Frame], inside: Range<usize>) -> usize {
+    let entry = native[inside.end];
+    let is_unnamed = |index: &usize| name(native[*index]).is_empty();
     let is_of_library = |index: &usize| is_unnamed(index) && native[*index].module == entry.module;
     let of_library = inside.clone().rev().take_while(is_of_library).count();
 
@@ -81,7 +81,7 @@ fn by_runs(mut native: Vec<Frame>, language: &LanguageStack, main_loop: &str) ->
         if language.native_is_cut { (0, 0) } else { (loops.len() - pairs, runs.len() - pairs) };
     let paired = &loops[first_loop..first_loop + pairs];
     let outermost = paired.last().copied();
-    let entries = native.split_off(entries(&native));
+    let entries = native.split_off(entries(&native.iter().collect::<Vec<_>>()));
 
     let mut stack = Vec::with_capacity(native.len() + language.frames.len());
     let add = |stack: &mut Vec<Running>, runs: &[Range<usize>]| {
@@ -125,6 +125,7 @@ fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Runnin
         return native.into_iter().map(|native| native.frame.into()).collect();
     }
 
+    let entries = entries(&native.iter().map(|it| &it.frame).collect::<Vec<_>>());
     let mut stack = Vec::with_capacity(native.len());
     let mut last = None;
     for (index, native) in native.into_iter().enumerate() {
@@ -135,7 +136,7 @@ fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Runnin
                 let line = running_line(of_language, is_handler, is_builtin(&native));
                 stack.push(Running { line, ..running(of_language) });
             }
-        } else if !executes(&native) && does_work(&native.frame, language) {
+        } else if index < entries && !executes(&native) && does_work(&native.frame, language) {
             stack.push(native.frame.into());
         } else {
             stack.push(executing(native.frame));
@@ -161,9 +162,6 @@ fn running_line(frame: &LanguageFrame, is_handler: bool, is_interpreted: bool) -
 /// Whether native code is shown beside language frames.
 fn does_work(native: &Frame, language: &LanguageStack) -> bool {
     let name = name(native);
-    if ENTRIES.contains(&name) {
-        return false;
-    }
     native.module != language.interpreter
         || work::of_native(name).is_some()
         || name.starts_with(V8_SNAPSHOT)
@@ -353,6 +351,15 @@ mod tests {
         assert_eq!(merged_by_pointers(&all, &own), (names.to_owned(), Some(2)));
         let native = "Builtins_JSEntry v8::internal::Execution::Call";
         assert_eq!(merged_by_pointers(&outside, &own), (native.to_owned(), None), "no function yet");
+    }
+
+    #[test]
+    fn what_calls_main_is_outside_of_v8_also_without_symbols() {
+        let start =
+            [("/bin/node:", 0), ("/libc:", 0), ("/libc:__libc_start_main", 0), ("/bin/node:_start", 0)];
+        let stack =
+            [&[("/x.so:", 7), ("/node:Builtins_Add", 30), ("/node:node::Start", 0)][..], &start].concat();
+        assert_eq!(merged_by_pointers(&stack, &[("f", 30)]).0, "? f");
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn hello(folder: &Path) -> String {
 }
 
 /// The most system calls that one more run of a trace, or one more exec of a watch, may cost us.
-const OTHER_BOUNDS: [(&str, &str, usize); 4] =
+const OTHER_BOUNDS: [(&str, &str, i64); 4] =
     [("trace", "bpf", 17), ("trace", "ptrace", 114), ("watch", "bpf", 0), ("watch", "ptrace", 31)];
 
 const FEW: usize = 50;
@@ -73,20 +73,33 @@ fn one_more_run_of_a_trace_and_one_more_exec_of_a_watch_need_no_more_system_call
     let folder = tempfile::tempdir().unwrap();
     let program = hello(folder.path());
     for (command, backend, bound) in OTHER_BOUNDS {
-        let mut all = Vec::new();
-        // beside other programs it looks more often whether something has happened: the least of some tries
-        while all.len() < TRIES && all.iter().all(|each| *each > bound) {
-            let Some(few) = calls_of(command, backend, &program, FEW) else { return };
-            let Some(more) = calls_of(command, backend, &program, MORE) else { return };
-            let between = MORE - FEW;
-            all.push((more.saturating_sub(few) + between / 2) / between);
-        }
-        assert!(all.iter().any(|each| *each <= bound), "{command} by {backend}: {all:?}");
+        let calls = |runs| calls_of(command, backend, &program, runs).map(|calls| [calls]);
+        assert_one_more(&format!("{command} by {backend}"), [bound], calls);
     }
 }
 
+/// What one more run costs, by counts of few and of more runs. Beside other programs it looks more often whether something has
+/// happened, so one of some tries must keep the bounds.
+fn assert_one_more<const N: usize>(
+    context: &str,
+    bounds: [i64; N],
+    count: impl Fn(usize) -> Option<[i64; N]>,
+) {
+    let between = i64::try_from(MORE - FEW).unwrap();
+    let mut all: Vec<[i64; N]> = Vec::new();
+    for _ in 0..TRIES {
+        let (Some(few), Some(more)) = (count(FEW), count(MORE)) else { return };
+        let each: [i64; N] = std::array::from_fn(|at| (more[at] - few[at] + between / 2).div_euclid(between));
+        if each.iter().zip(bounds).all(|(each, bound)| *each <= bound) {
+            return;
+        }
+        all.push(each);
+    }
+    panic!("{context}: {all:?}");
+}
+
 /// How many system calls firstbyte itself makes, but for those in which its threads wait for each other: that is chance.
-fn calls_of(command: &str, backend: &str, program: &str, runs: usize) -> Option<usize> {
+fn calls_of(command: &str, backend: &str, program: &str, runs: usize) -> Option<i64> {
     let words = command_of(command, &["--backend", backend], program, runs);
     let words: Vec<&str> = ["--backend", "bpf", "--runs", "1", "--"]
         .into_iter()
@@ -96,7 +109,8 @@ fn calls_of(command: &str, backend: &str, program: &str, runs: usize) -> Option<
     assert_eq!(result["lost_events"], 0);
     let spans = result["spans"].as_array().unwrap();
     let is_ours = |span: &&Value| span["pid"] == spans[0]["pid"] && span["kind"] == "syscall";
-    Some(spans.iter().filter(is_ours).filter(|span| span["name"] != "futex").count())
+    let calls = spans.iter().filter(is_ours).filter(|span| span["name"] != "futex").count();
+    Some(i64::try_from(calls).unwrap())
 }
 
 /// The command that runs the program so often, with no work that only the first or the last run needs.
@@ -151,15 +165,8 @@ fn one_more_run_or_exec_needs_no_more_context_switches_and_page_faults() {
     let folder = tempfile::tempdir().unwrap();
     let program = hello(folder.path());
     for Together { command, options, switches, page_faults } in TOGETHER {
-        let is_cheap = |each: &[i64; 2]| each[0] <= switches && each[1] <= page_faults;
-        let mut all: Vec<[i64; 2]> = Vec::new();
-        while all.len() < TRIES && !all.iter().any(is_cheap) {
-            let [few, more] = [FEW, MORE].map(|runs| usage_of(&command_of(command, options, &program, runs)));
-            let (Some(few), Some(more)) = (few, more) else { return };
-            let between = i64::try_from(MORE - FEW).unwrap();
-            all.push([0, 1].map(|at| (more[at] - few[at] + between / 2).div_euclid(between)));
-        }
-        assert!(all.iter().any(is_cheap), "{command} {options:?}: {all:?}");
+        let usage = |runs| usage_of(&command_of(command, options, &program, runs));
+        assert_one_more(&format!("{command} {options:?}"), [switches, page_faults], usage);
     }
 }
 

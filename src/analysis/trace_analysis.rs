@@ -25,6 +25,7 @@ use firstbyte_measure::timeline::{Timeline, TimelineError};
 use firstbyte_measure::tracer::module::Module;
 use firstbyte_measure::tracer::ptrace::NoCpuidCount;
 use firstbyte_measure::tracer::{Backend, Recording};
+use std::path::PathBuf;
 
 /// How many lines of a failing program's stderr are shown.
 const LAST_LINES: usize = 5;
@@ -194,7 +195,7 @@ impl TraceAnalysis {
     /// How the runs should be sampled, by what the traced ones did.
     pub fn sampling_wish(&self) -> SamplingWish {
         let account = &self.summary.median_run;
-        if self.summary.within.is_none() && !loads::executes_readable(account) {
+        if self.summary.within.is_none() && loads::interpreters(account).is_empty() {
             return SamplingWish::Native;
         }
         if self.observed.rights.is_some() {
@@ -209,6 +210,11 @@ impl TraceAnalysis {
             Some(reason) => SamplingWish::Unstopped(reason),
             None => SamplingWish::Stopped,
         }
+    }
+
+    /// The files of the interpreters whose frames can be read.
+    pub fn interpreters(&self) -> Vec<PathBuf> {
+        loads::interpreters(&self.summary.median_run).into_iter().map(PathBuf::from).collect()
     }
 
     /// Names the user code by the functions that sampled runs found. `by`: what the program's own code is divided by.

@@ -169,7 +169,7 @@ impl<'p> Tracing<'p> {
             let sampled = sampling::sample(
                 command.clone(),
                 self.plan,
-                (analysis.expected(), analysis.sampling_wish()),
+                (analysis.expected(), analysis.sampling_wish(), &analysis.interpreters()),
                 &mut *shown,
             )?;
             interrupt::while_nothing_runs(|| analysis.add_samples(sampled, self.plan.by));

@@ -8,15 +8,16 @@ use crate::bench::{
     Aim, BothKinds, Campaign, ExperimentError, LookForMarks, Measured, Placement, Progress, RunLimit,
 };
 use firstbyte_measure::launch::{Command, on_one_processor};
-use firstbyte_measure::sampler::{Sampler, SamplerError, StopSampler, Stream};
-use firstbyte_measure::tracer::Tracer;
+use firstbyte_measure::sampler::{self, Sampler, SamplerError, StopSampler, Stream};
+use firstbyte_measure::tracer::{BackendChoice, Tracer};
 use firstbyte_measure::units::Nanos;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 /// By default no more sampled runs than fit into this time, with the untraced ones beside them.
 const SAMPLING_TIMEOUT: Duration = Duration::from_secs(1);
-/// A stop costs more than a sample, so there are fewer in each run.
-const STOPPING_TIMEOUT: Duration = Duration::from_secs(2);
+/// To read frames costs more than a sample alone, so there are fewer in each run.
+const READING_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much of a run is user code needs fewer samples than which functions it is.
 const SHARE_TIMEOUT: Duration = Duration::from_millis(400);
 const MIN_RUNS: u32 = 2;
@@ -36,9 +37,12 @@ const MAX_SHORTEST_PERIOD: Nanos = Nanos(2_000_000);
 pub(super) fn sample(
     command: Command,
     plan: &TracePlan,
-    (expected, wish): (ExpectedCost, SamplingWish),
+    (expected, wish, interpreters): (ExpectedCost, SamplingWish, &[PathBuf]),
     progress: &mut dyn Progress,
 ) -> Result<Result<Sampled, SamplerError>, ExperimentError> {
+    if let Some(sampled) = without_stops(&command, plan, expected, interpreters, progress)? {
+        return Ok(Ok(sampled));
+    }
     let unstopped = match wish {
         SamplingWish::Native => None,
         SamplingWish::Unstopped(reason) => Some(reason.to_owned()),
@@ -89,6 +93,25 @@ pub(super) fn user_time(
     Ok((!streams.is_empty()).then_some(SampledUser { time, samples, each, executions }))
 }
 
+/// The same with a sampler that reads frames and stops nothing. `None`: it cannot.
+fn without_stops(
+    command: &Command,
+    plan: &TracePlan,
+    expected: ExpectedCost,
+    interpreters: &[PathBuf],
+    progress: &mut dyn Progress,
+) -> Result<Option<Sampled>, ExperimentError> {
+    // only a program that stops shows its marks
+    if plan.mark.is_some() || plan.backend == BackendChoice::Ptrace {
+        return Ok(None);
+    }
+    let Some(mut sampler) = sampler::without_stops(plan.seed, interpreters) else { return Ok(None) };
+    let course = Course::new(plan, expected, sampler.shortest_period(), READING_TIMEOUT);
+    sampler.use_period(course.period);
+    let measured = course.measured(command.clone(), plan, &mut *sampler, progress)?;
+    Ok(sampler.take().map(|streams| course.sampled(&measured, streams)))
+}
+
 /// The same with a sampler that stops the program to read the frames of its interpreter. The inner error: why that cannot
 /// be done, a clause.
 fn by_stops(
@@ -101,7 +124,7 @@ fn by_stops(
         Ok(period) => period,
         Err(error) => return Ok(Err(error.to_string().replace("\nhelp: ", "; this may allow it: "))),
     };
-    let course = Course::new(plan, expected, shortest, STOPPING_TIMEOUT);
+    let course = Course::new(plan, expected, shortest, READING_TIMEOUT);
     let mut sampler = StopSampler::new(course.period, plan.seed);
     let measured = course.measured(command, plan, &mut sampler, progress)?;
 

@@ -25,7 +25,7 @@ pub const LIBRARY: &str = "library";
 pub const FILE: &str = "file";
 
 pub use self::reported::{ARCHIVE, JAVA_CLASSES, JAVA_OWN_CLASSES};
-pub(super) use self::reported::{executes_readable, misread, mixes_threads, runtimes};
+pub(super) use self::reported::{interpreters, misread, mixes_threads, runtimes};
 pub use self::shells::ShellCommand;
 pub(super) use self::units::{is_code, is_module};
 

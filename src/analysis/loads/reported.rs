@@ -7,7 +7,7 @@ use crate::analysis::runs::AskedRuntime;
 use crate::analysis::user_code::is_loader;
 use firstbyte_measure::sampler::has_readable_frames;
 use firstbyte_measure::units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The runtime whose classes these are. They are not inside the phases that [`AskedRuntime::Java`] reports.
 pub const JAVA_CLASSES: &str = "Java classes";
@@ -42,15 +42,15 @@ pub(in crate::analysis) fn runtimes(account: &Account, binaries: &FileBinaries) 
     found.into_iter().filter(|(_, programs)| *programs == 1).map(|(runtime, _)| runtime).collect()
 }
 
-/// Whether an interpreter executes a program in it whose frames can be read.
-pub(in crate::analysis) fn executes_readable(account: &Account) -> bool {
-    let mut execs = account.processes.iter().flat_map(|process| &process.execs);
-    let is_readable = |path: &str| has_readable_frames(path.rsplit('/').next().unwrap_or_default());
-    execs.any(|exec| {
+/// The interpreters in it that execute programs whose frames can be read.
+pub(in crate::analysis) fn interpreters(account: &Account) -> BTreeSet<&str> {
+    let execs = account.processes.iter().flat_map(|process| &process.execs);
+    let files = execs.flat_map(|exec| {
         // the dynamic loader may be started with a program
-        is_readable(&exec.executed)
-            || is_loader(&exec.executed) && exec.argv.iter().skip(1).any(|word| is_readable(word))
-    })
+        let words = exec.argv.iter().skip(1).filter(|_| is_loader(&exec.executed));
+        std::iter::once(&*exec.executed).chain(words.map(|word| &**word))
+    });
+    files.filter(|path| has_readable_frames(path.rsplit('/').next().unwrap_or_default())).collect()
 }
 
 fn runtime(path: &str, binaries: &FileBinaries) -> Option<AskedRuntime> {

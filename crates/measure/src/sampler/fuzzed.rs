@@ -1,6 +1,6 @@
 //! The readers of the ring and of interpreters' frames, for `fuzz/`.
 
-pub use super::stops::fuzzed::frames;
+pub use super::frames::fuzzed::frames;
 
 use super::record::{Read, Record, read};
 

@@ -12,7 +12,10 @@
 //! begins with it. So each run has another period, between a half and one and a half of the wanted one. A sample stands for
 //! the period of its run.
 
+#[cfg(feature = "bpf")]
+mod copies;
 mod cost;
+mod frames;
 #[cfg(fuzzing)]
 pub mod fuzzed;
 mod language;
@@ -21,12 +24,13 @@ mod registers;
 mod rings;
 mod stops;
 
+pub use frames::has_readable_frames;
 pub use language::{Joint, LanguageFrame, LanguageFunction, LanguageStack, NativePart};
 pub use record::{Mapping, Record, StackSample, TaskEvent};
 pub use registers::Registers;
-pub use stops::{StopSampler, has_readable_frames};
+pub use stops::StopSampler;
 
-use self::rings::Rings;
+use self::rings::{Drained, Rings};
 use crate::confinement::Hindrance;
 use crate::launch::{LaunchError, Launcher, Preparation};
 use crate::timeline::marks::Marks;
@@ -35,6 +39,7 @@ use crate::tracer::pipe::PipeTracer;
 use crate::tracer::{Backend, EventKind, Recording, RunOptions, Tracer};
 use crate::units::Nanos;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// The shortest period on any machine.
 pub const MIN_PERIOD: Nanos = Nanos(50_000);
@@ -100,8 +105,7 @@ impl Sampler {
     /// Why this machine does not allow sampling, with the command that allows it.
     pub fn shortest_period() -> Result<Nanos, SamplerError> {
         let cost = cost::cost_of_sample()?;
-        // the periods of the runs are between a half and one and a half of the wanted one: on average, 1.1 times as many samples
-        Ok(Nanos(cost.0 * RUNS_PER_COST * 11 / 10).max(MIN_PERIOD))
+        Ok(shortest_period_of(cost))
     }
 
     /// Opens the events. Runs that the same thread makes from now on are sampled.
@@ -115,15 +119,10 @@ impl Sampler {
         self.rings = None;
     }
 
-    /// The period of the next run. A few runs already have periods from the whole range.
     fn next_period(&mut self) -> Nanos {
-        // the bits of the run's number from behind: the van der Corput sequence
-        let part = f64::from(self.runs.reverse_bits()) / 2_f64.powi(32);
+        let period = next_period(self.period, self.runs);
         self.runs = self.runs.wrapping_add(1);
-        let shortest = MIN_PERIOD.max(Nanos(self.period.0 / 2));
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of the period")]
-        let more = (part * self.period.as_f64()) as u64;
-        Nanos(shortest.0 + more)
+        period
     }
 
     /// Samples so far.
@@ -135,6 +134,43 @@ impl Sampler {
     pub fn take(&mut self) -> Vec<Stream> {
         std::mem::take(&mut self.streams)
     }
+}
+
+/// The period at which samples of this cost take at most 5 % more time.
+fn shortest_period_of(cost: Nanos) -> Nanos {
+    // the periods of the runs are between a half and one and a half of the wanted one: on average, 1.1 times as many samples
+    Nanos(cost.0 * RUNS_PER_COST * 11 / 10).max(MIN_PERIOD)
+}
+
+/// Samples runs with the frames of their interpreters while it is attached.
+pub trait FrameSampler: Tracer {
+    /// The shortest period at which sampled runs take at most 5 % more time.
+    fn shortest_period(&self) -> Nanos;
+
+    /// The period of the next runs; longer if samples turn out to cost more.
+    fn use_period(&mut self, period: Nanos);
+
+    /// The runs that were sampled so far. `None`: some of their frames could not be read.
+    fn take(&mut self) -> Option<Vec<Stream>>;
+}
+
+/// A sampler that stops nothing and is not attached yet, for the interpreters in these files. `None`: the kernel, our rights or
+/// one of the interpreters does not allow it, or this build lacks it.
+pub fn without_stops(seed: u64, interpreters: &[PathBuf]) -> Option<Box<dyn FrameSampler>> {
+    #[cfg(feature = "bpf")]
+    return Some(Box::new(copies::CopySampler::new(seed, interpreters)?));
+    #[cfg(not(feature = "bpf"))]
+    return None;
+}
+
+/// The period of a run. A few runs already have periods from the whole range.
+fn next_period(wanted: Nanos, run: u32) -> Nanos {
+    // the bits of the run's number from behind: the van der Corput sequence
+    let part = f64::from(run.reverse_bits()) / 2_f64.powi(32);
+    let shortest = MIN_PERIOD.max(Nanos(wanted.0 / 2));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of the period")]
+    let more = (part * wanted.as_f64()) as u64;
+    Nanos(shortest.0 + more)
 }
 
 impl Stream {
@@ -174,31 +210,44 @@ impl Tracer for Sampler {
         true
     }
 
-    /// While it is detached, too: after the spin a program starts with colder caches, so runs that are not sampled need it
-    /// to be compared with those that are.
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
         let period = self.next_period();
         let spin = Nanos(self.random.u64(0..period.0));
-        if let Some(rings) = &self.rings {
-            let changed = rings.set_period(period);
-            changed.map_err(|cause| LaunchError::Resource { what: "the period of the samples", cause })?;
-            rings.drain(); // what the runs before left behind
-            rings.take();
-        }
-        let mut recording =
-            PipeTracer::blind().run_prepared(launcher, options, Preparation::Spin { nanos: spin.0 })?;
-
-        // the spin is no part of the start
-        if let Some(spawn) = recording.events.iter_mut().find(|event| event.kind == EventKind::Spawn) {
-            spawn.at = Nanos(spawn.at.0 + spin.0);
-        }
-        if let Some(rings) = &self.rings {
-            rings.drain();
-            let (records, lost) = rings.take();
+        let (recording, of_rings) = spun(launcher, options, self.rings.as_ref(), period, spin)?;
+        if let Some((records, lost)) = of_rings {
             self.streams.push(Stream { period, lost, ..Stream::of(&recording, records) });
         }
         Ok(recording)
     }
+}
+
+/// A run that begins with a spin, and what the rings have of it: the records, and how many were lost. Without rings, too:
+/// after the spin a program starts with colder caches, so runs that are not sampled need it to be compared with those that are.
+fn spun(
+    launcher: &mut Launcher,
+    options: &RunOptions,
+    rings: Option<&Rings>,
+    period: Nanos,
+    spin: Nanos,
+) -> Result<(Recording, Option<Drained>), LaunchError> {
+    if let Some(rings) = rings {
+        let changed = rings.set_period(period);
+        changed.map_err(|cause| LaunchError::Resource { what: "the period of the samples", cause })?;
+        rings.drain(); // what the runs before left behind
+        rings.take();
+    }
+    let mut recording =
+        PipeTracer::blind().run_prepared(launcher, options, Preparation::Spin { nanos: spin.0 })?;
+
+    // the spin is no part of the start
+    if let Some(spawn) = recording.events.iter_mut().find(|event| event.kind == EventKind::Spawn) {
+        spawn.at = Nanos(spawn.at.0 + spin.0);
+    }
+    let of_rings = rings.map(|rings| {
+        rings.drain();
+        rings.take()
+    });
+    Ok((recording, of_rings))
 }
 
 impl Stream {

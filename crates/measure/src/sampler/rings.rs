@@ -10,7 +10,7 @@ use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -24,6 +24,12 @@ const LARGEST_RING: usize = 4 << 20;
 
 /// `PERF_EVENT_IOC_PERIOD` (`include/uapi/linux/perf_event.h`).
 pub(super) const SET_PERIOD: libc::Ioctl = 0x4008_2404;
+
+/// `PERF_EVENT_IOC_SET_BPF`.
+const SET_BPF: libc::Ioctl = 0x4004_2408;
+
+/// Records, and how many were lost.
+pub(super) type Drained = (Vec<Record>, u64);
 
 /// Open events. Only what the thread that opened them creates is sampled.
 #[derive(Debug)]
@@ -89,13 +95,24 @@ impl Rings {
         Ok(())
     }
 
+    /// From now on this BPF program runs at each sample, instead of a record in the ring.
+    pub(super) fn run_program(&self, program: RawFd) -> io::Result<()> {
+        for ring in &lock(&self.shared).rings {
+            // SAFETY: both descriptors are open.
+            if unsafe { libc::ioctl(ring.as_raw_fd(), SET_BPF, program) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+
     /// Reads what is in the rings.
     pub(super) fn drain(&self) {
         lock(&self.shared).drain();
     }
 
     /// What was read since the last time, and how many records were lost.
-    pub(super) fn take(&self) -> (Vec<Record>, u64) {
+    pub(super) fn take(&self) -> Drained {
         let mut shared = lock(&self.shared);
         (std::mem::take(&mut shared.records), std::mem::take(&mut shared.lost))
     }

@@ -9,43 +9,16 @@
 //! |---|---|
 //! | `event` | the event of a thread |
 //! | `watched` | what is copied at each stop of a run |
-//! | `memory` | reads the memory of a stopped program by pages |
-//! | `images` | finds the interpreter among a program's mappings |
-//! | `elf` | reads the interpreter's file |
-//! | `interpreter` | what each reader of frames has to do |
-//! | `languages` | the interpreters that are known |
-//! | `python`, `node`, `ruby`, `java`, `perl`, `php`, `bash`, `zsh` | each reads the frames of one interpreter |
-//! | `frame` | a frame that was read, and its names |
 //! | `cost` | what a stop costs |
 
-mod bash;
 mod cost;
-mod elf;
 mod event;
-mod frame;
-#[cfg(fuzzing)]
-pub(super) mod fuzzed;
-mod images;
-mod interpreter;
-mod java;
-mod languages;
-mod memory;
-mod node;
-mod perl;
-mod php;
-mod python;
-#[cfg(test)]
-mod random;
-mod ruby;
 #[cfg(test)]
 mod tests;
 mod watched;
-mod zsh;
 
-pub use self::languages::has_readable_frames;
-
-use self::images::Files;
 use self::watched::Watched;
+use super::frames::images::Files;
 use super::rings::Rings;
 use super::{SamplerError, Stream};
 use crate::launch::{LaunchError, Launcher};

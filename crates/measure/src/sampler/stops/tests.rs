@@ -91,7 +91,7 @@ fn interpreters() -> Vec<PathBuf> {
     let is_read = |path: &PathBuf| {
         let target = fs::canonicalize(path).unwrap_or_default();
         let minor = target.to_str().and_then(|path| path.rsplit("python3.").next()?.parse().ok());
-        minor.is_some_and(python::is_known)
+        minor.is_some_and(super::super::frames::python::is_known)
     };
     all.retain(is_read);
     all

@@ -1,9 +1,9 @@
 //! One run: what is copied at each stop.
 
 use super::event::Event;
-use super::frame::{RawFrame, Stopped};
-use super::images::{Files, Image};
-use super::memory::Memory;
+use crate::sampler::frames::frame::{RawFrame, Stopped};
+use crate::sampler::frames::images::{Files, Image};
+use crate::sampler::frames::memory::Memory;
 use crate::sampler::language::{Joint, LanguageStack};
 use crate::sampler::record::{Record, StackSample, TaskEvent};
 use crate::sampler::registers::Registers;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 /// The headers that both sides share, and those that they include.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("kernel.h"),
     include_str!("run.h"),
     include_str!("scope.h"),
@@ -14,6 +14,7 @@ const SOURCES: [&str; 9] = [
     include_str!("marks.h"),
     include_str!("phases_session.h"),
     include_str!("full_session.h"),
+    include_str!("samples_session.h"),
     include_str!("uring.h"),
     include_str!("watch_session.h"),
 ];

@@ -94,6 +94,7 @@ struct super_block {
 struct inode {
 	struct super_block *i_sb;
 	u64 i_ino;
+	u64 i_size;
 } KERNEL_STRUCT;
 
 struct file {
@@ -135,6 +136,7 @@ struct mm_struct {
 	unsigned long start_code, end_code, start_data, end_data;
 	unsigned long start_brk, start_stack, arg_start, arg_end;
 	unsigned long saved_auxv[1];
+	struct file *exe_file;
 } KERNEL_STRUCT;
 
 struct ns_common {
@@ -216,6 +218,7 @@ struct task_struct {
 	struct cred *cred;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
+	u64 self_exec_id;
 } KERNEL_STRUCT;
 
 /* Until 5.13. */

@@ -36,6 +36,8 @@ mod phases_session;
 mod record;
 mod ring_drain;
 mod run_counts;
+pub(crate) mod samples;
+pub(crate) mod samples_session;
 mod scope;
 mod shared_run;
 mod skipped;

@@ -1,7 +1,7 @@
 //! What an interpreter's file says: symbols, and figures at their places.
 
 use super::interpreter::{Version, version};
-use object::{Object, ObjectSegment, ObjectSymbol};
+use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, elf};
 use std::collections::HashMap;
 
 /// A 64-bit file of this processor's byte order.
@@ -17,6 +17,7 @@ pub(super) struct Segment {
     pub(super) offset: u64,
     pub(super) size: u64,
     pub(super) address: u64,
+    pub(super) is_written: bool,
 }
 
 impl<'b> Elf<'b> {
@@ -25,7 +26,9 @@ impl<'b> Elf<'b> {
         let object = object.filter(|elf| elf.is_64() && elf.is_little_endian())?;
         let segment = |segment: object::Segment<'_, '_>| {
             let (offset, size) = segment.file_range();
-            Segment { offset, size, address: segment.address() }
+            let is_written =
+                !matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & elf::PF_W == 0);
+            Segment { offset, size, address: segment.address(), is_written }
         };
         let segments = object.segments().map(segment).collect();
         Some(Elf { bytes, object, segments })

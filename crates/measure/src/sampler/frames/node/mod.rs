@@ -8,6 +8,8 @@
 //! V8 moves its objects, and another one may then be at the address of the first. So what is known is recognised by what it
 //! points to, too, and every object is checked by its type.
 
+#[cfg(feature = "bpf")]
+mod copied;
 mod layout;
 mod objects;
 mod scope;
@@ -21,6 +23,8 @@ use super::frame::{self, RawFrame, RawNative, Stopped};
 use super::interpreter::{self, Interpreter};
 use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
+#[cfg(feature = "bpf")]
+use crate::tracer::bpf::samples_session::Image;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -89,6 +93,11 @@ impl interpreter::Stated for Stated {
             // stripped libraries do not say it
             _ => Err("This build of V8".to_owned()),
         }
+    }
+
+    #[cfg(feature = "bpf")]
+    fn copied(&self) -> Option<Image> {
+        self.layout.as_deref().map(copied::image)
     }
 }
 

@@ -3,6 +3,8 @@
 use super::elf::{Elf, Segment};
 use super::interpreter::{Interpreter, Stated};
 use super::languages::{may_be_in, stated};
+#[cfg(feature = "bpf")]
+use crate::tracer::bpf::samples_session::Image as CopiedImage;
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +16,7 @@ const MAX_FILE: u64 = 512 << 20;
 
 /// The files that were looked into, over all runs.
 #[derive(Debug, Default)]
-pub(super) struct Files(HashMap<(String, u64, u64), Option<Arc<File>>>);
+pub(in crate::sampler) struct Files(HashMap<(String, u64, u64), Option<Arc<File>>>);
 
 /// A file with an interpreter in it.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ struct File {
 
 /// An interpreter in the memory of a process.
 #[derive(Clone, Debug)]
-pub(super) enum Image {
+pub(in crate::sampler) enum Image {
     Known {
         interpreter: Box<dyn Interpreter>,
         path: Arc<str>,
@@ -34,9 +36,56 @@ pub(super) enum Image {
     Unknown(String),
 }
 
+/// An executable file with an interpreter in it whose frames can be read without a stop.
+#[cfg(feature = "bpf")]
+#[derive(Debug)]
+pub(in crate::sampler) struct Executable {
+    pub(in crate::sampler) path: Arc<str>,
+    pub(in crate::sampler) file: Arc<fs::File>,
+    /// What the kernel copies of it.
+    pub(in crate::sampler) copied: CopiedImage,
+    interpreter: File,
+}
+
+#[cfg(feature = "bpf")]
+impl Executable {
+    /// `None`: it is none.
+    pub(in crate::sampler) fn read(path: &Path) -> Option<Executable> {
+        let path = path.canonicalize().ok()?;
+        let interpreter = File::read(&path)?;
+        let copied = interpreter.stated.copied()?;
+        let file = fs::File::open(&path).ok()?;
+        let facts = file.metadata().ok()?;
+        let copied = CopiedImage { inode: facts.ino(), size: facts.size(), ..copied };
+        let path = path.to_str()?.into();
+        Some(Executable { path, file: Arc::new(file), copied, interpreter })
+    }
+
+    /// What was added to its addresses, if this mapping is of this file.
+    pub(in crate::sampler) fn bias(&self, path: &str, from: u64, offset: u64) -> Option<u64> {
+        let mapping = Mapping { from, offset, path };
+        (path == &*self.path).then(|| bias(&self.interpreter.segments, &mapping))?
+    }
+
+    /// What of it no process writes to: first and last address, and the place in the file.
+    pub(in crate::sampler) fn constants(&self, bias: u64) -> Vec<(u64, u64, u64)> {
+        let constant = self.interpreter.segments.iter().filter(|segment| !segment.is_written);
+        let mapped = |it: &Segment| {
+            let from = it.address.wrapping_add(bias);
+            (from, from.wrapping_add(it.size), it.offset)
+        };
+        constant.map(mapped).collect()
+    }
+
+    /// In the memory of a process.
+    pub(in crate::sampler) fn placed(&self, bias: u64) -> Option<Box<dyn Interpreter>> {
+        self.interpreter.stated.placed(bias).ok()
+    }
+}
+
 impl Files {
     /// The interpreter in the memory of a process, whose mappings are those of `proc_pid_maps(5)`.
-    pub(super) fn look(&mut self, maps: &str) -> Option<Image> {
+    pub(in crate::sampler) fn look(&mut self, maps: &str) -> Option<Image> {
         maps.lines().find_map(|line| {
             let mapping = Mapping::of(line)?;
             may_be_in(mapping.path.rsplit('/').next()?).then_some(())?;
@@ -111,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_mapping_says_where_the_addresses_of_its_file_are() {
-        let segments = [Segment { offset: 0x10, size: 0x9000, address: 0x1010 }];
+        let segments = [Segment { offset: 0x10, size: 0x9000, address: 0x1010, is_written: false }];
         let at = |offset| bias(&segments, &Mapping { from: 0x7000_0000, offset, path: "/p" });
         assert_eq!((at(0), at(0x1000), at(0xa000)), (Some(0x6fff_f000), Some(0x6fff_e000), None));
     }

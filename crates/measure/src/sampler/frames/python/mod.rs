@@ -83,7 +83,7 @@ impl super::frame::Code for Code {
 
 /// Whether frames of this version can be read.
 #[cfg(test)]
-pub(super) fn is_known(minor: u8) -> bool {
+pub(in crate::sampler) fn is_known(minor: u8) -> bool {
     Layout::is_known(minor)
 }
 

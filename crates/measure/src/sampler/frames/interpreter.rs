@@ -3,6 +3,8 @@
 use super::frame::{RawFrame, Stopped};
 use super::memory::Reader;
 use crate::sampler::language::Joint;
+#[cfg(feature = "bpf")]
+use crate::tracer::bpf::samples_session::Image;
 use std::fmt::Debug;
 
 /// Deeper stacks are cut at their outer end.
@@ -12,14 +14,20 @@ pub(super) const DEEPEST: usize = 2000;
 pub(super) const MAX_NAME: u64 = 1 << 12;
 
 /// What a file with an interpreter in it says about it.
-pub(super) trait Stated: Debug + Send + Sync {
+pub(in crate::sampler) trait Stated: Debug + Send + Sync {
     /// In the memory of a process: `bias` is what was added to the addresses that the file states. The error: the name of
     /// an unknown version.
     fn placed(&self, bias: u64) -> Result<Box<dyn Interpreter>, String>;
+
+    /// What the kernel has to copy at a sample, so that frames can be read without a stop. `None`: they cannot.
+    #[cfg(feature = "bpf")]
+    fn copied(&self) -> Option<Image> {
+        None
+    }
 }
 
 /// An interpreter in the memory of a process, with what is known of its functions.
-pub(super) trait Interpreter: Copied + Debug + Send {
+pub(in crate::sampler) trait Interpreter: Copied + Debug + Send {
     /// The frames of a stopped thread, the innermost one first. Empty before the interpreter is ready.
     fn frames(&mut self, stopped: &Stopped<'_>, memory: &mut Reader<'_>) -> Vec<RawFrame>;
 
@@ -28,7 +36,7 @@ pub(super) trait Interpreter: Copied + Debug + Send {
 }
 
 /// What a new process has of its parent's interpreter.
-pub(super) trait Copied {
+pub(in crate::sampler) trait Copied {
     fn copied(&self) -> Box<dyn Interpreter>;
 }
 

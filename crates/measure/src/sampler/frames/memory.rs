@@ -26,10 +26,18 @@ struct Page {
 /// Reads whole pages: from an address into the room; returns the number of bytes.
 pub(crate) type Source<'s> = dyn Fn(u64, &mut [u8]) -> usize + 's;
 
+/// Memory of which parts are known.
+pub(crate) trait Parts {
+    /// Fills the room from an address on.
+    fn fill(&mut self, address: u64, room: &mut [u8]) -> Option<()>;
+}
+
 /// Memory that can be asked.
-pub(crate) struct Reader<'m> {
-    memory: &'m mut Memory,
-    source: &'m Source<'m>,
+pub(crate) struct Reader<'m>(From<'m>);
+
+enum From<'m> {
+    Pages { memory: &'m mut Memory, source: &'m Source<'m> },
+    Parts(&'m mut dyn Parts),
 }
 
 impl Memory {
@@ -40,7 +48,7 @@ impl Memory {
     }
 
     pub(crate) fn reader<'m>(&'m mut self, source: &'m Source<'m>) -> Reader<'m> {
-        Reader { memory: self, source }
+        Reader(From::Pages { memory: self, source })
     }
 
     fn page(&mut self, address: u64, source: &Source<'_>) -> Option<&Page> {
@@ -66,14 +74,12 @@ impl Memory {
         self.used += 1;
         self.used - 1
     }
-}
 
-impl Reader<'_> {
     /// Fills the room from an address on.
-    pub(crate) fn fill(&mut self, mut address: u64, mut room: &mut [u8]) -> Option<()> {
+    fn fill(&mut self, mut address: u64, mut room: &mut [u8], source: &Source<'_>) -> Option<()> {
         while !room.is_empty() {
             let inside = address % PAGE;
-            let page = self.memory.page(address - inside, self.source)?;
+            let page = self.page(address - inside, source)?;
             let from = usize::try_from(inside).ok()?;
             let length = room.len().min(page.bytes.len() - from);
             room[..length].copy_from_slice(&page.bytes[from..from + length]);
@@ -81,6 +87,20 @@ impl Reader<'_> {
             address = address.checked_add(length as u64)?;
         }
         Some(())
+    }
+}
+
+impl<'m> Reader<'m> {
+    pub(crate) fn of_parts(parts: &'m mut dyn Parts) -> Reader<'m> {
+        Reader(From::Parts(parts))
+    }
+
+    /// Fills the room from an address on.
+    pub(crate) fn fill(&mut self, address: u64, room: &mut [u8]) -> Option<()> {
+        match &mut self.0 {
+            From::Pages { memory, source } => memory.fill(address, room, *source),
+            From::Parts(parts) => parts.fill(address, room),
+        }
     }
 
     pub(crate) fn word(&mut self, address: u64) -> Option<u64> {
@@ -123,7 +143,11 @@ impl Reader<'_> {
     pub(crate) fn text(&mut self, address: u64, length: u64, most: u64) -> Option<Vec<u8>> {
         let length = usize::try_from(Some(length).filter(|length| *length <= most)?).ok()?;
         let mut room = vec![0; length];
-        ((self.source)(address, &mut room) == length).then_some(room)
+        match &mut self.0 {
+            From::Pages { source, .. } => (source(address, &mut room) == length).then_some(())?,
+            From::Parts(parts) => parts.fill(address, &mut room)?,
+        }
+        Some(room)
     }
 
     /// `None` also if there are more than `most` bytes.

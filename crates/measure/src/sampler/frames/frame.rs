@@ -6,14 +6,14 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// A thread that is stopped.
-pub(super) struct Stopped<'s> {
-    pub(super) place: StoppedAt,
+pub(in crate::sampler) struct Stopped<'s> {
+    pub(in crate::sampler) place: StoppedAt,
     /// What lies above the stack pointer.
-    pub(super) stack: &'s [u8],
+    pub(in crate::sampler) stack: &'s [u8],
 }
 
 /// The code of a function, as far as it was copied.
-pub(super) trait Code: Debug + Send + Sync {
+pub(in crate::sampler) trait Code: Debug + Send + Sync {
     fn function(&self) -> Arc<LanguageFunction>;
 
     /// The line of the instruction at an offset, as the code's reader counts.
@@ -22,7 +22,7 @@ pub(super) trait Code: Debug + Send + Sync {
 
 /// A function whose frames say which line they execute: that is the offset.
 #[derive(Debug)]
-pub(super) struct Lined(pub(super) Arc<LanguageFunction>);
+pub(in crate::sampler) struct Lined(pub(in crate::sampler) Arc<LanguageFunction>);
 
 impl Code for Lined {
     fn function(&self) -> Arc<LanguageFunction> {
@@ -36,29 +36,29 @@ impl Code for Lined {
 
 /// A frame that was read.
 #[derive(Clone, Debug)]
-pub(super) struct RawFrame {
-    pub(super) code: Arc<dyn Code>,
+pub(in crate::sampler) struct RawFrame {
+    pub(in crate::sampler) code: Arc<dyn Code>,
     /// Of the instruction.
-    pub(super) offset: i64,
-    pub(super) begins_run: bool,
-    pub(super) native: Option<RawNative>,
+    pub(in crate::sampler) offset: i64,
+    pub(in crate::sampler) begins_run: bool,
+    pub(in crate::sampler) native: Option<RawNative>,
 }
 
 /// What a frame has because it is a native one, too.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RawNative {
-    pub(super) pointer: u64,
+pub(in crate::sampler) struct RawNative {
+    pub(in crate::sampler) pointer: u64,
     /// The instruction by the registers.
-    pub(super) offset_in_handler: Option<i64>,
+    pub(in crate::sampler) offset_in_handler: Option<i64>,
 }
 
 impl RawFrame {
     /// Of a function whose frames say their lines; `None`: the line is not known.
-    pub(super) fn on_line(code: Arc<dyn Code>, line: Option<u32>, begins_run: bool) -> RawFrame {
+    pub(in crate::sampler) fn on_line(code: Arc<dyn Code>, line: Option<u32>, begins_run: bool) -> RawFrame {
         RawFrame { code, offset: line.map_or(0, i64::from), begins_run, native: None }
     }
 
-    pub(super) fn named(&self) -> LanguageFrame {
+    pub(in crate::sampler) fn named(&self) -> LanguageFrame {
         let native = self.native.map(|native| NativePart {
             pointer: native.pointer,
             line_in_handler: native.offset_in_handler.and_then(|offset| self.code.line(offset)),

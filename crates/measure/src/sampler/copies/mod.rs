@@ -5,6 +5,8 @@
 //! (`tracer/bpf/samples.bpf.c`). The same readers as for stops read these copies after the run.
 
 mod parts;
+#[cfg(test)]
+mod tests;
 
 use self::parts::{Constants, Known, Objects};
 use super::frames::frame::{RawFrame, Stopped};

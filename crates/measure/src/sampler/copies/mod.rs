@@ -54,7 +54,7 @@ pub(super) struct CopySampler {
 struct Seen {
     /// Of processes that execute one of the interpreters.
     interpreted: u64,
-    /// For which there was no room, or of which not all objects were copied.
+    /// For which there was no room, of which not all objects were copied, or could not be read.
     missing: u64,
 }
 
@@ -143,7 +143,8 @@ impl Tracer for CopySampler {
             self.seen.interpreted += interpreted().count() as u64;
             self.seen.missing += taken.lost + interpreted().filter(|sample| sample.is_cut).count() as u64;
             let lost = lost + taken.lost;
-            let records = named(records, taken.samples, &self.interpreters);
+            let (records, unread) = named(records, taken.samples, &self.interpreters);
+            self.seen.missing += unread;
             self.streams.push(Stream { period, lost, ..Stream::of(&recording, records) });
         }
         Ok(recording)
@@ -165,9 +166,10 @@ struct Process {
     bias: Option<u64>,
 }
 
-/// The records with the samples, which are in order of time, and the names of their frames.
-fn named(mut records: Vec<Record>, samples: Vec<Copied>, interpreters: &[Executable]) -> Vec<Record> {
-    let (mut all, mut processes) = (Vec::new(), HashMap::new());
+/// The records with the samples, which are in order of time, and the names of their frames. Also in how many samples some of
+/// them could not be read.
+fn named(mut records: Vec<Record>, samples: Vec<Copied>, interpreters: &[Executable]) -> (Vec<Record>, u64) {
+    let (mut all, mut processes, mut unread) = (Vec::new(), HashMap::new(), 0);
     records.sort_by_key(|record| record.at);
     let mut records = records.into_iter().peekable();
 
@@ -177,10 +179,12 @@ fn named(mut records: Vec<Record>, samples: Vec<Copied>, interpreters: &[Executa
             all.push(record);
         }
         let process: &mut Process = processes.entry(sample.pid).or_default();
-        all.push(process.sampled(sample, interpreters));
+        let (record, of_sample) = process.sampled(sample, interpreters);
+        all.push(record);
+        unread += u64::from(of_sample);
     }
     all.extend(records);
-    all
+    (all, unread)
 }
 
 /// What an event does to a process.
@@ -204,17 +208,23 @@ fn happened(record: &Record, processes: &mut HashMap<u32, Process>, interpreters
 }
 
 impl Process {
-    fn sampled(&mut self, sample: Copied, interpreters: &[Executable]) -> Record {
+    /// Also tells whether something of its frames could not be read.
+    fn sampled(&mut self, sample: Copied, interpreters: &[Executable]) -> (Record, bool) {
         let Copied { at, pid, tid, image, place, stack, pieces, .. } = sample;
         for (address, bytes) in pieces {
             self.objects.add(address, bytes);
         }
         let executable = image.and_then(|image| interpreters.get(image));
+        let before = self.unread();
         let language = executable.and_then(|it| self.language(it, &Stopped { place, stack: &stack }));
 
         let registers = Registers { ip: place.ip, sp: place.sp, fp: place.fp, lr: place.lr };
         let event = StackSample { registers, narrow: place.narrow, stack, language: language.map(Box::new) };
-        Record { at, pid, tid, event: TaskEvent::Sample(event) }
+        (Record { at, pid, tid, event: TaskEvent::Sample(event) }, self.unread() > before)
+    }
+
+    fn unread(&self) -> u64 {
+        self.interpreter.as_ref().map_or(0, |interpreter| interpreter.unread())
     }
 
     /// The frames of the interpreter.

@@ -12,6 +12,10 @@ pub(super) struct Objects(BTreeMap<u64, Arc<[u8]>>);
 
 impl Objects {
     pub(super) fn add(&mut self, address: u64, bytes: Box<[u8]>) {
+        // what begins at the same address would be lost
+        if bytes.is_empty() {
+            return;
+        }
         let end = address.saturating_add(bytes.len() as u64);
         // what it covers is older
         while let Some((&from, old)) = self.0.range(..end).next_back() {
@@ -103,6 +107,8 @@ mod tests {
         objects.add(12, [4; 24].into());
         assert_eq!(read(&objects, 8, 32).unwrap(), [&[1; 4][..], &[4; 24], &[2; 4]].concat());
         assert_eq!([read(&objects, 8, 33), read(&objects, 7, 1), read(&objects, 40, 1)], [None, None, None]);
+        objects.add(12, [].into());
+        assert_eq!(read(&objects, 12, 4).unwrap(), [4; 4], "nothing replaces nothing");
         assert_eq!(read(&objects, 100, 8).unwrap(), [7; 8], "the stack");
         assert_eq!(read(&objects, 100, 9), None);
     }

@@ -214,8 +214,8 @@ INLINE void object(struct scratch *s, struct image *image, struct item *item, u6
 	u32 more = count * kind->unit;
 	if (count > kind->most || more > kind->most)
 		return;
-	long second = copied(s, item->address + kind->bytes, more);
-	if (second < 0) /* it may be smaller, at the end of the memory */
+	long second = more ? copied(s, item->address + kind->bytes, more) : -1;
+	if (more && second < 0) /* it may be smaller, at the end of the memory */
 		second = copied(s, item->address + kind->bytes, more / 2);
 	if (!kind->words_to)
 		return;

@@ -220,7 +220,8 @@ impl Process {
 
         let registers = Registers { ip: place.ip, sp: place.sp, fp: place.fp, lr: place.lr };
         let event = StackSample { registers, narrow: place.narrow, stack, language: language.map(Box::new) };
-        (Record { at, pid, tid, event: TaskEvent::Sample(event) }, self.unread() > before)
+        let is_unread = self.unread() > before || executable.is_some() && self.interpreter.is_none();
+        (Record { at, pid, tid, event: TaskEvent::Sample(event) }, is_unread)
     }
 
     fn unread(&self) -> u64 {

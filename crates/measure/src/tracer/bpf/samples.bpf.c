@@ -129,7 +129,7 @@ INLINE u64 word(struct scratch *s, u64 at)
 static __attribute__((noinline)) int push(struct scratch *s, u64 address, u32 kind)
 {
 	u64 *met = &s->met[mixed(address) & (MET - 1)];
-	u64 this = address << 16 ^ (u64)kind << 12 ^ s->turn;
+	u64 this = mixed((u64)s->turn << 32 | kind) ^ address;
 	if (*met == this)
 		return 0;
 	*met = this;
@@ -346,7 +346,7 @@ int sampled(struct software_event *event)
 	struct mm_struct *mm = FETCH(task->mm);
 	if (!mm)
 		return 0;
-	s->turn = (s->turn + 1) & 0xfff;
+	s->turn++;
 	s->first = s->last = 0;
 	s->sample.cut = 0;
 	s->sample.at = begun;

@@ -99,7 +99,8 @@ impl interpreter::Stated for Stated {
 
     #[cfg(feature = "bpf")]
     fn copied(&self) -> Option<Image> {
-        self.layout.as_deref().map(copied::image)
+        let layout = self.layout.as_deref().filter(|_| VERSIONS.contains(&self.version.0));
+        layout.map(copied::image)
     }
 }
 

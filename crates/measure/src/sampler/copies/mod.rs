@@ -166,8 +166,8 @@ struct Process {
     bias: Option<u64>,
 }
 
-/// The records with the samples, which are in order of time, and the names of their frames. Also in how many samples some of
-/// them could not be read.
+/// The records with the samples, which are in order of time, and the names of their frames. Also in how many samples
+/// they could not be read.
 fn named(mut records: Vec<Record>, samples: Vec<Copied>, interpreters: &[Executable]) -> (Vec<Record>, u64) {
     let (mut all, mut processes, mut unread) = (Vec::new(), HashMap::new(), 0);
     records.sort_by_key(|record| record.at);
@@ -208,24 +208,19 @@ fn happened(record: &Record, processes: &mut HashMap<u32, Process>, interpreters
 }
 
 impl Process {
-    /// Also tells whether something of its frames could not be read.
+    /// Also tells whether its frames could not be read.
     fn sampled(&mut self, sample: Copied, interpreters: &[Executable]) -> (Record, bool) {
         let Copied { at, pid, tid, image, place, stack, pieces, .. } = sample;
         for (address, bytes) in pieces {
             self.objects.add(address, bytes);
         }
         let executable = image.and_then(|image| interpreters.get(image));
-        let before = self.unread();
         let language = executable.and_then(|it| self.language(it, &Stopped { place, stack: &stack }));
 
         let registers = Registers { ip: place.ip, sp: place.sp, fp: place.fp, lr: place.lr };
         let event = StackSample { registers, narrow: place.narrow, stack, language: language.map(Box::new) };
-        let is_unread = self.unread() > before || executable.is_some() && self.interpreter.is_none();
+        let is_unread = executable.is_some() && self.interpreter.is_none();
         (Record { at, pid, tid, event: TaskEvent::Sample(event) }, is_unread)
-    }
-
-    fn unread(&self) -> u64 {
-        self.interpreter.as_ref().map_or(0, |interpreter| interpreter.unread())
     }
 
     /// The frames of the interpreter.

@@ -33,13 +33,6 @@ pub(in crate::sampler) trait Interpreter: Copied + Debug + Send {
 
     /// Where its frames belong among the native ones.
     fn joint(&self) -> Joint;
-
-    /// How often something of a frame could not be read so far, although it was there: some of memory that was copied is
-    /// missing. A stopped program has all of it.
-    #[cfg(feature = "bpf")]
-    fn unread(&self) -> u64 {
-        0
-    }
 }
 
 /// What a new process has of its parent's interpreter.

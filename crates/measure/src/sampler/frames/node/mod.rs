@@ -57,8 +57,6 @@ struct Functions {
     known: HashMap<[u64; 5], Option<Arc<Function>>>,
     /// By the addresses of the script and its source.
     sources: HashMap<[u64; 2], Arc<Source>>,
-    /// See [`Interpreter::unread`].
-    unread: u64,
 }
 
 /// A function, as far as it was copied.
@@ -150,11 +148,6 @@ impl Interpreter for Node {
     fn joint(&self) -> Joint {
         Joint::FramePointers
     }
-
-    #[cfg(feature = "bpf")]
-    fn unread(&self) -> u64 {
-        self.functions.unread
-    }
 }
 
 struct Walk<'w, 'm> {
@@ -206,20 +199,12 @@ impl Walk<'_, '_> {
         let script = self.heap.object(shared, layout.script, layout.types.script)?;
         let positions = bytecode.and_then(|bytecode| self.heap.field(bytecode, layout.positions));
         let key = [shared, name, script, bytecode.unwrap_or_default(), positions.unwrap_or_default()];
-        if let Some(known) = self.functions.known.get(&key).cloned() {
-            self.count_unread(known.is_none(), name);
-            return known;
+        if let Some(known) = self.functions.known.get(&key) {
+            return known.clone();
         }
         let function = self.described(name, script, bytecode).map(Arc::new);
-        self.count_unread(function.is_none(), name);
         self.functions.known.insert(key, function.clone());
         function
-    }
-
-    /// A function that V8 has not compiled has a name instead of a scope, and is none that runs.
-    fn count_unread(&mut self, is_unknown: bool, scope: u64) {
-        let is_there = |walk: &mut Self| walk.heap.kind(scope) == Some(walk.heap.layout.types.scope);
-        self.functions.unread += u64::from(is_unknown && is_there(self));
     }
 
     fn described(&mut self, scope: u64, script: u64, bytecode: Option<u64>) -> Option<Function> {
@@ -231,11 +216,6 @@ impl Walk<'_, '_> {
         let scope = self.heap.scope(scope, source.text.length())?;
         let bytecode = bytecode.filter(|_| layout.has_known_positions);
         let table = bytecode.and_then(|bytecode| self.heap.table(bytecode, layout.positions));
-        if let Some(bytecode) = bytecode.filter(|_| table.is_none()) {
-            let array = self.heap.field(bytecode, layout.positions);
-            // there may be another object
-            self.functions.unread += u64::from(array.and_then(|array| self.heap.kind(array)).is_none());
-        }
         let positions = Positions { table: table.unwrap_or_default() };
         let (name, start, named) = (scope.name, scope.start, OnceLock::new());
         Some(Function { name, file: path(&file), source, start, positions, named })

@@ -1,5 +1,7 @@
 //! The user registers that unwinding needs.
 
+use crate::tracer::ptrace::place::StoppedAt;
+
 /// The registers of one sample. What this processor does not have, or what unwinding does not need there, is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
@@ -30,6 +32,12 @@ enum Field {
     Sp,
     Fp,
     Lr,
+}
+
+impl From<StoppedAt> for Registers {
+    fn from(StoppedAt { ip, sp, fp, lr, .. }: StoppedAt) -> Registers {
+        Registers { ip, sp, fp, lr }
+    }
 }
 
 impl Registers {

@@ -10,7 +10,7 @@ use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -26,6 +26,7 @@ const LARGEST_RING: usize = 4 << 20;
 pub(super) const SET_PERIOD: libc::Ioctl = 0x4008_2404;
 
 /// `PERF_EVENT_IOC_SET_BPF`.
+#[cfg(feature = "bpf")]
 const SET_BPF: libc::Ioctl = 0x4004_2408;
 
 /// Records, and how many were lost.
@@ -96,7 +97,8 @@ impl Rings {
     }
 
     /// From now on this BPF program runs at each sample, instead of a record in the ring.
-    pub(super) fn run_program(&self, program: RawFd) -> io::Result<()> {
+    #[cfg(feature = "bpf")]
+    pub(super) fn run_program(&self, program: std::os::fd::RawFd) -> io::Result<()> {
         for ring in &lock(&self.shared).rings {
             // SAFETY: both descriptors are open.
             if unsafe { libc::ioctl(ring.as_raw_fd(), SET_BPF, program) } != 0 {

@@ -9,18 +9,17 @@ mod parts;
 mod tests;
 
 use self::parts::{Constants, Known, Objects};
-use super::frames::frame::{RawFrame, Stopped};
+use super::frames::frame::{RawFrame, STACK, Stopped};
 use super::frames::images::Executable;
 use super::frames::interpreter::Interpreter;
 use super::frames::memory::Reader;
 use super::language::LanguageStack;
 use super::record::{Mapping, Record, StackSample, TaskEvent};
-use super::registers::Registers;
 use super::rings::Rings;
 use super::{FrameSampler, MIN_PERIOD, SamplerError, Stream, cost, next_period};
 use crate::launch::{LaunchError, Launcher};
 use crate::tracer::bpf::samples::{BpfSamples, Copied};
-use crate::tracer::bpf::samples_session::{IMAGES, Image, SAMPLED_STACK};
+use crate::tracer::bpf::samples_session::{IMAGES, Image};
 use crate::tracer::choose::ChooseError;
 use crate::tracer::{Backend, Recording, RunOptions, Tracer};
 use crate::units::Nanos;
@@ -126,6 +125,7 @@ impl Tracer for CopySampler {
         Ok(())
     }
 
+    /// With a spin while it is detached, too, as [`super::Sampler`].
     fn run(&mut self, launcher: &mut Launcher, options: &RunOptions) -> Result<Recording, LaunchError> {
         let period = next_period(self.period, self.runs);
         self.runs = self.runs.wrapping_add(1);
@@ -208,19 +208,25 @@ fn happened(record: &Record, processes: &mut HashMap<u32, Process>, interpreters
 }
 
 impl Process {
-    /// Also tells whether its frames could not be read.
+    /// Also tells whether something of its frames could not be read.
     fn sampled(&mut self, sample: Copied, interpreters: &[Executable]) -> (Record, bool) {
         let Copied { at, pid, tid, image, place, stack, pieces, .. } = sample;
         for (address, bytes) in pieces {
             self.objects.add(address, bytes);
         }
         let executable = image.and_then(|image| interpreters.get(image));
+        let before = self.unread();
         let language = executable.and_then(|it| self.language(it, &Stopped { place, stack: &stack }));
+        let is_unread = executable.is_some() && self.unread().is_none_or(|unread| Some(unread) > before);
 
-        let registers = Registers { ip: place.ip, sp: place.sp, fp: place.fp, lr: place.lr };
-        let event = StackSample { registers, narrow: place.narrow, stack, language: language.map(Box::new) };
-        let is_unread = executable.is_some() && self.interpreter.is_none();
+        let (registers, narrow) = (place.into(), place.narrow);
+        let event = StackSample { registers, narrow, stack, language: language.map(Box::new) };
         (Record { at, pid, tid, event: TaskEvent::Sample(event) }, is_unread)
+    }
+
+    /// `None`: its frames are not read at all.
+    fn unread(&self) -> Option<u64> {
+        self.interpreter.as_ref().map(|interpreter| interpreter.unread())
     }
 
     /// The frames of the interpreter.
@@ -231,17 +237,14 @@ impl Process {
         }
         let interpreter = self.interpreter.as_mut()?;
         let constants = Constants { file: Arc::clone(&executable.file), mapped: executable.constants(bias) };
-        let mut known = Known {
-            stack: (stopped.place.sp, stopped.stack),
-            objects: &self.objects,
-            constants: Some(&constants),
-        };
-        let frames = interpreter.frames(stopped, &mut Reader::of_parts(&mut known));
+        let known =
+            Known { stack: (stopped.place.sp, stopped.stack), objects: &self.objects, constants: &constants };
+        let frames = interpreter.frames(stopped, &mut Reader::of_parts(&known));
         let frames: Vec<_> = frames.iter().map(RawFrame::named).collect();
         (!frames.is_empty()).then(|| LanguageStack {
             interpreter: Arc::clone(&executable.path),
             joint: interpreter.joint(),
-            native_is_cut: stopped.stack.len() == SAMPLED_STACK,
+            native_is_cut: stopped.stack.len() == STACK,
             frames,
         })
     }

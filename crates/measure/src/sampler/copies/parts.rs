@@ -62,11 +62,11 @@ impl Constants {
 pub(super) struct Known<'k> {
     pub(super) stack: (u64, &'k [u8]),
     pub(super) objects: &'k Objects,
-    pub(super) constants: Option<&'k Constants>,
+    pub(super) constants: &'k Constants,
 }
 
 impl Parts for Known<'_> {
-    fn fill(&mut self, mut address: u64, mut room: &mut [u8]) -> Option<()> {
+    fn fill(&self, mut address: u64, mut room: &mut [u8]) -> Option<()> {
         let (sp, stack) = self.stack;
         if let Some(from) = address.checked_sub(sp).and_then(|from| usize::try_from(from).ok())
             && let Some(bytes) = stack.get(from..from.checked_add(room.len())?)
@@ -76,7 +76,7 @@ impl Parts for Known<'_> {
         }
         while !room.is_empty() {
             let Some(bytes) = self.objects.at(address) else {
-                return self.constants.and_then(|constants| constants.fill(address, room));
+                return self.constants.fill(address, room);
             };
             let length = bytes.len().min(room.len());
             room[..length].copy_from_slice(&bytes[..length]);
@@ -89,11 +89,13 @@ impl Parts for Known<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Reader;
     use super::*;
 
     fn read(objects: &Objects, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut room = vec![0; length];
-        let mut known = Known { stack: (100, &[7; 8]), objects, constants: None };
+        let constants = Constants { file: Arc::new(File::open("/dev/null").unwrap()), mapped: Vec::new() };
+        let known = Known { stack: (100, &[7; 8]), objects, constants: &constants };
         known.fill(address, &mut room).map(|()| room)
     }
 
@@ -111,5 +113,19 @@ mod tests {
         assert_eq!(read(&objects, 12, 4).unwrap(), [4; 4], "nothing replaces nothing");
         assert_eq!(read(&objects, 100, 8).unwrap(), [7; 8], "the stack");
         assert_eq!(read(&objects, 100, 9), None);
+    }
+
+    #[test]
+    fn a_reader_counts_what_is_not_known() {
+        let mut objects = Objects::default();
+        objects.add(8, [1; 8].into());
+        let constants = Constants { file: Arc::new(File::open("/dev/null").unwrap()), mapped: Vec::new() };
+        let known = Known { stack: (100, &[7; 8]), objects: &objects, constants: &constants };
+        let mut reader = Reader::of_parts(&known);
+        assert_eq!(
+            (reader.word(8), reader.word(100), reader.unknown()),
+            (Some(0x0101_0101_0101_0101), Some(0x0707_0707_0707_0707), 0)
+        );
+        assert_eq!((reader.word(16), reader.text(9, 8, 99), reader.unknown()), (None, None, 2));
     }
 }

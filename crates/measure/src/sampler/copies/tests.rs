@@ -87,6 +87,12 @@ fn seen(streams: &[Stream]) -> Vec<Seen> {
     seen.collect()
 }
 
+#[test]
+fn as_much_of_the_stack_is_copied_as_at_stops() {
+    let header = include_str!("../../tracer/bpf/samples_session.h");
+    assert!(header.contains(&format!("#define SAMPLED_STACK ({} << 10)\n", STACK >> 10)));
+}
+
 /// Within four standard deviations of 70 %.
 fn assert_share(heavy: usize, all: usize) {
     let (share, of) = (heavy as f64 / all as f64, all as f64);

@@ -17,6 +17,7 @@ pub(super) struct Segment {
     pub(super) offset: u64,
     pub(super) size: u64,
     pub(super) address: u64,
+    #[cfg_attr(not(feature = "bpf"), allow(dead_code, reason = "only copies leave out what is written"))]
     pub(super) is_written: bool,
 }
 

@@ -5,6 +5,9 @@ use crate::tracer::ptrace::place::StoppedAt;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+/// How much of the stack is copied, bytes. Older versions of `CPython` use half a KiB of it for each call.
+pub(in crate::sampler) const STACK: usize = 48 << 10;
+
 /// A thread that is stopped.
 pub(in crate::sampler) struct Stopped<'s> {
     pub(in crate::sampler) place: StoppedAt,

@@ -33,6 +33,12 @@ pub(in crate::sampler) trait Interpreter: Copied + Debug + Send {
 
     /// Where its frames belong among the native ones.
     fn joint(&self) -> Joint;
+
+    /// In how many frames so far something was needed that is not among the known parts of memory. It is never so in a
+    /// stopped program.
+    fn unread(&self) -> u64 {
+        0
+    }
 }
 
 /// What a new process has of its parent's interpreter.

@@ -27,17 +27,25 @@ struct Page {
 pub(crate) type Source<'s> = dyn Fn(u64, &mut [u8]) -> usize + 's;
 
 /// Memory of which parts are known.
+#[cfg(feature = "bpf")]
 pub(crate) trait Parts {
-    /// Fills the room from an address on.
-    fn fill(&mut self, address: u64, room: &mut [u8]) -> Option<()>;
+    /// Fills the room from an address on. `None`: not all of it is known.
+    fn fill(&self, address: u64, room: &mut [u8]) -> Option<()>;
 }
 
 /// Memory that can be asked.
-pub(crate) struct Reader<'m>(From<'m>);
+pub(crate) struct Reader<'m> {
+    from: From<'m>,
+    unknown: u64,
+}
 
 enum From<'m> {
-    Pages { memory: &'m mut Memory, source: &'m Source<'m> },
-    Parts(&'m mut dyn Parts),
+    Pages {
+        memory: &'m mut Memory,
+        source: &'m Source<'m>,
+    },
+    #[cfg(feature = "bpf")]
+    Parts(&'m dyn Parts),
 }
 
 impl Memory {
@@ -48,7 +56,7 @@ impl Memory {
     }
 
     pub(crate) fn reader<'m>(&'m mut self, source: &'m Source<'m>) -> Reader<'m> {
-        Reader(From::Pages { memory: self, source })
+        Reader { from: From::Pages { memory: self, source }, unknown: 0 }
     }
 
     fn page(&mut self, address: u64, source: &Source<'_>) -> Option<&Page> {
@@ -91,15 +99,26 @@ impl Memory {
 }
 
 impl<'m> Reader<'m> {
-    pub(crate) fn of_parts(parts: &'m mut dyn Parts) -> Reader<'m> {
-        Reader(From::Parts(parts))
+    #[cfg(feature = "bpf")]
+    pub(crate) fn of_parts(parts: &'m dyn Parts) -> Reader<'m> {
+        Reader { from: From::Parts(parts), unknown: 0 }
+    }
+
+    /// How often it was asked for what is not among the known parts. Pages of a stopped program are all known.
+    pub(crate) fn unknown(&self) -> u64 {
+        self.unknown
     }
 
     /// Fills the room from an address on.
     pub(crate) fn fill(&mut self, address: u64, room: &mut [u8]) -> Option<()> {
-        match &mut self.0 {
+        match &mut self.from {
             From::Pages { memory, source } => memory.fill(address, room, *source),
-            From::Parts(parts) => parts.fill(address, room),
+            #[cfg(feature = "bpf")]
+            From::Parts(parts) => {
+                let filled = parts.fill(address, room);
+                self.unknown += u64::from(filled.is_none());
+                filled
+            }
         }
     }
 
@@ -143,10 +162,10 @@ impl<'m> Reader<'m> {
     pub(crate) fn text(&mut self, address: u64, length: u64, most: u64) -> Option<Vec<u8>> {
         let length = usize::try_from(Some(length).filter(|length| *length <= most)?).ok()?;
         let mut room = vec![0; length];
-        match &mut self.0 {
-            From::Pages { source, .. } => (source(address, &mut room) == length).then_some(())?,
-            From::Parts(parts) => parts.fill(address, &mut room)?,
+        if let From::Pages { source, .. } = &self.from {
+            return (source(address, &mut room) == length).then_some(room);
         }
+        self.fill(address, &mut room)?;
         Some(room)
     }
 

@@ -1,8 +1,8 @@
 //! What a stop costs on this machine: two switches between the program and us, and what is copied meanwhile.
 
 use super::event::Event;
-use super::watched::STACK;
 use crate::sampler::cost::{self, NEVER};
+use crate::sampler::frames::frame::STACK;
 use crate::tracer::ptrace::tracee::{RunUntil, TracedThread};
 use crate::units::Nanos;
 use std::io::{self, Read, Write};

@@ -1,12 +1,11 @@
 //! One run: what is copied at each stop.
 
 use super::event::Event;
-use crate::sampler::frames::frame::{RawFrame, Stopped};
+use crate::sampler::frames::frame::{RawFrame, STACK, Stopped};
 use crate::sampler::frames::images::{Files, Image};
 use crate::sampler::frames::memory::Memory;
 use crate::sampler::language::{Joint, LanguageStack};
 use crate::sampler::record::{Record, StackSample, TaskEvent};
-use crate::sampler::registers::Registers;
 use crate::tracer::ptrace::place::StoppedAt;
 use crate::tracer::ptrace::stops::SampleStops;
 use crate::tracer::ptrace::task_tree::Task;
@@ -15,9 +14,6 @@ use crate::units::Nanos;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::sync::Arc;
-
-/// How much of the stack is copied, bytes. Older versions of `CPython` use half a KiB of it for each call.
-pub(super) const STACK: usize = 48 << 10;
 
 /// The threads and the samples of one run.
 #[derive(Debug)]
@@ -183,14 +179,17 @@ fn first_period(wanted: Nanos, random: f64) -> Nanos {
 
 impl RawSample {
     fn record(&self) -> Record {
-        let StoppedAt { ip, sp, fp, lr, narrow, .. } = self.place;
-        let registers = Registers { ip, sp, fp, lr };
         let language = self.own.as_ref().map(|own| {
             let frames = own.frames.iter().map(RawFrame::named).collect();
             let (interpreter, native_is_cut) = (Arc::clone(&own.interpreter), self.stack.len() == STACK);
             Box::new(LanguageStack { interpreter, joint: own.joint, native_is_cut, frames })
         });
-        let sample = StackSample { registers, narrow, stack: self.stack.clone(), language };
+        let sample = StackSample {
+            registers: self.place.into(),
+            narrow: self.place.narrow,
+            stack: self.stack.clone(),
+            language,
+        };
         let Task { process, thread } = self.task;
         let [pid, tid] = [process, thread].map(i32::cast_unsigned);
         Record { at: self.at, pid, tid, event: TaskEvent::Sample(sample) }

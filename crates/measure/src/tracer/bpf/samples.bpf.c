@@ -25,6 +25,8 @@ static long (*bpf_loop)(u32 times, void *function, void *context, u64 flags) = (
 /* Where a frame of V8 has the context and the function, in words below the frame pointer. */
 #define CONTEXT 1
 #define FUNCTION 2
+/* `StringRepresentationTag` of V8 (`src/objects/instance-type.h`). */
+enum { CONS = 1, EXTERNAL = 2, SLICED = 3, THIN = 5 };
 
 /* An object that is to be copied. */
 struct item {
@@ -179,12 +181,12 @@ INLINE void string(struct scratch *s, struct image *image, struct item *item, st
 	u32 bytes = type & image->one_byte ? length : 2 * length;
 	u32 representation = type & image->representation;
 	u64 others[2] = { word(s, at + 16), word(s, at + 24) };
-	if (representation == 1 || representation == 3 || representation == 5) {
+	if (representation == CONS || representation == SLICED || representation == THIN) {
 		follow(s, image, others[0], item->kind);
-		if (representation == 1)
+		if (representation == CONS)
 			follow(s, image, others[1], item->kind);
 	} else if (length <= kind->most && bytes <= kind->most) {
-		copied(s, representation == 2 ? others[1] : item->address + 16, bytes);
+		copied(s, representation == EXTERNAL ? others[1] : item->address + 16, bytes);
 	}
 }
 

@@ -5,8 +5,6 @@ pub(crate) const IMAGES: usize = 4;
 pub(crate) const KINDS: usize = 16;
 pub(crate) const EDGES: usize = 4;
 const REGISTERS: usize = 34;
-/// Bytes of the stack that are copied.
-pub(crate) const SAMPLED_STACK: usize = 48 << 10;
 
 /// A pointer in an object.
 #[repr(C)]
@@ -98,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_layouts_match_samples_session_h() {
-        assert_same_constants!(IMAGES, KINDS, EDGES, REGISTERS, SAMPLED_STACK);
+        assert_same_constants!(IMAGES, KINDS, EDGES, REGISTERS);
         assert_same_layout!(Edge, "edge", [at, to, rare]);
         assert_same_layout!(
             Kind,

@@ -25,7 +25,7 @@ use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 #[cfg(feature = "bpf")]
 use crate::tracer::bpf::samples_session::Image;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -55,6 +55,10 @@ struct Node {
 struct Functions {
     /// By addresses: of the function's description, its name, its script, its bytecode and the table of positions.
     known: HashMap<[u64; 5], Option<Arc<Function>>>,
+    /// Those of them of which something was not among the known parts of memory.
+    incomplete: HashSet<[u64; 5]>,
+    /// How often these were met.
+    unread: u64,
     /// By the addresses of the script and its source.
     sources: HashMap<[u64; 2], Arc<Source>>,
 }
@@ -148,6 +152,10 @@ impl Interpreter for Node {
     fn joint(&self) -> Joint {
         Joint::FramePointers
     }
+
+    fn unread(&self) -> u64 {
+        self.functions.unread
+    }
 }
 
 struct Walk<'w, 'm> {
@@ -199,12 +207,16 @@ impl Walk<'_, '_> {
         let script = self.heap.object(shared, layout.script, layout.types.script)?;
         let positions = bytecode.and_then(|bytecode| self.heap.field(bytecode, layout.positions));
         let key = [shared, name, script, bytecode.unwrap_or_default(), positions.unwrap_or_default()];
-        if let Some(known) = self.functions.known.get(&key) {
-            return known.clone();
+        if !self.functions.known.contains_key(&key) {
+            let before = self.heap.memory.unknown();
+            let function = self.described(name, script, bytecode).map(Arc::new);
+            self.functions.known.insert(key, function);
+            if self.heap.memory.unknown() > before {
+                self.functions.incomplete.insert(key);
+            }
         }
-        let function = self.described(name, script, bytecode).map(Arc::new);
-        self.functions.known.insert(key, function.clone());
-        function
+        self.functions.unread += u64::from(self.functions.incomplete.contains(&key));
+        self.functions.known.get(&key).cloned().flatten()
     }
 
     fn described(&mut self, scope: u64, script: u64, bytecode: Option<u64>) -> Option<Function> {

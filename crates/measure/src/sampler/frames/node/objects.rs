@@ -105,6 +105,7 @@ impl Heap<'_, '_> {
     }
 
     fn length(&mut self, string: u64) -> Option<u64> {
+        is_pointer(string).then_some(())?;
         let at = string.wrapping_sub(1).wrapping_add(self.layout.strings.length);
         self.memory.half(at).map(u64::from)
     }

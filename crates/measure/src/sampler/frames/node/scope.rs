@@ -23,6 +23,8 @@ const TYPE: u32 = 15;
 const CLASS_VARIABLE: u32 = 1 << 10;
 const OWN_NAME: u32 = 3 << 12;
 const INFERRED_NAME: u32 = 1 << 14;
+/// Instead of the name of a function that has none: `SharedFunctionInfo::kNoSharedNameSentinel`.
+const NO_NAME: u64 = 0;
 /// The type of a module's scope: 3 or, in later versions, 5. Then 3 is that of `eval`, whose scope is all of its source, too.
 const MODULES: [u32; 2] = [3, 5];
 
@@ -56,7 +58,9 @@ impl Heap<'_, '_> {
         let mut name = String::new();
         if flags & OWN_NAME != 0 {
             let own = word(self, at)?;
-            name = self.name(own)?;
+            if own != NO_NAME {
+                name = self.name(own)?;
+            }
             at += 2;
         }
         if flags & INFERRED_NAME != 0 {
@@ -168,6 +172,10 @@ mod tests {
         assert_eq!(scope(false, FUNCTION, 0, &at), named("(anonymous)", 20));
         let own = [&[VARIABLE; 2], &[OWN, small(0)], &at[..]].concat();
         assert_eq!(scope(false, FUNCTION | 1 << 12, 1, &own), named("own name", 20));
+        let unnamed = [&[NO_NAME, small(0)], &at[..]].concat();
+        assert_eq!(scope(false, FUNCTION | 1 << 12, 0, &unnamed), named("(anonymous)", 20));
+        let unnamed = [&[NO_NAME, small(0), INFERRED], &at[..]].concat();
+        assert_eq!(scope(false, FUNCTION | 1 << 12 | 1 << 14, 0, &unnamed), named("inferred", 20));
         let inferred = [&[INFERRED], &at[..]].concat();
         assert_eq!(scope(false, FUNCTION | 1 << 14, 0, &inferred), named("inferred", 20));
         let undefined = [&[UNDEFINED], &at[..]].concat();

@@ -7,6 +7,7 @@ use crate::inspect::headers::{self, Linking};
 use firstbyte_measure::regular_file;
 use firstbyte_measure::tracer::module::Module;
 pub use firstbyte_measure::tracer::module::{LoadSegment, MemoryLayout};
+use memchr::memmem;
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Architecture, Object, ObjectSection};
 use std::cell::RefCell;
@@ -68,6 +69,8 @@ struct Binary {
     needed: Option<Rc<[String]>>,
     linking: Linking,
     is_go: bool,
+    /// The file offsets at which system calls return, sorted.
+    returns: Vec<u64>,
 }
 
 /// The sections that say how to find the caller of each function.
@@ -144,6 +147,11 @@ impl FileBinaries {
         self.binary(path).is_go
     }
 
+    /// Whether a system call returns to this file offset.
+    pub fn is_return(&self, path: &str, offset: u64) -> bool {
+        self.binary(path).returns.binary_search(&offset).is_ok()
+    }
+
     /// All ELF files that were asked for, sorted by path.
     pub fn modules(&self) -> Vec<Module> {
         let read = self.read.borrow();
@@ -170,7 +178,8 @@ impl Binaries for FileBinaries {
 
 fn read(path: &str, debug: &DebugFolders) -> Option<Binary> {
     let (bytes, facts) = regular_file::read(Path::new(path), MAX_FILE_BYTES).ok()?;
-    let Parsed { layout, symbols, build_id, frames, needed, is_go } = parsed(&bytes, Path::new(path), debug)?;
+    let Parsed { layout, symbols, build_id, frames, needed, is_go, returns } =
+        parsed(&bytes, Path::new(path), debug)?;
     let module = Module {
         path: path.to_owned(),
         size: facts.len(),
@@ -186,6 +195,7 @@ fn read(path: &str, debug: &DebugFolders) -> Option<Binary> {
         needed: Some(needed.into()),
         linking: headers::linking(&bytes).unwrap_or_default(),
         is_go,
+        returns,
     })
 }
 
@@ -196,6 +206,7 @@ pub(super) struct Parsed {
     pub(super) frames: CallFrames,
     needed: Vec<String>,
     is_go: bool,
+    returns: Vec<u64>,
 }
 
 pub(super) fn parsed(bytes: &[u8], path: &Path, debug: &DebugFolders) -> Option<Parsed> {
@@ -209,7 +220,29 @@ pub(super) fn parsed(bytes: &[u8], path: &Path, debug: &DebugFolders) -> Option<
     let build_id = file.build_id().ok().flatten().map(hexadecimal);
     let symbols = Symbols::of(&file, path, debug);
     let is_go = file.section_by_name(".go.buildinfo").is_some();
-    Some(Parsed { layout, symbols, build_id, frames: call_frames(&file), needed, is_go })
+    let returns = returns(bytes, &layout, file.architecture());
+    Some(Parsed { layout, symbols, build_id, frames: call_frames(&file), needed, is_go, returns })
+}
+
+/// Where an instruction for a system call ends, as file offsets.
+fn returns(bytes: &[u8], layout: &MemoryLayout, architecture: Architecture) -> Vec<u64> {
+    let instruction: &[u8] = match architecture {
+        Architecture::X86_64 => &[0x0f, 0x05],
+        Architecture::Aarch64 => &[0x01, 0x00, 0x00, 0xd4],
+        _ => return Vec::new(),
+    };
+    let code = layout.segments.iter().filter(|segment| segment.executable);
+    let mut returns: Vec<u64> = code
+        .filter_map(|segment| {
+            let from = usize::try_from(segment.offset).ok()?;
+            let to = from.saturating_add(usize::try_from(segment.file_size).ok()?).min(bytes.len());
+            let found = memmem::find_iter(bytes.get(from..to)?, instruction);
+            Some(found.map(move |at| (from + at + instruction.len()) as u64))
+        })
+        .flatten()
+        .collect();
+    returns.sort_unstable();
+    returns
 }
 
 /// The names in its dynamic section (`DT_NEEDED`).
@@ -281,6 +314,25 @@ mod tests {
         assert!(segment.executable);
         let offset = layout.entry - segment.address + segment.offset;
         assert_eq!(binaries.function(this_binary.to_str().unwrap(), offset).as_deref(), Some("_start"));
+    }
+
+    #[test]
+    fn calls_return_behind_their_instruction() {
+        let code = [0x90, 0x0f, 0x05, 0x0f, 0x05, 0x01, 0x00, 0x00, 0xd4, 0x0f];
+        let segment = |offset, file_size, executable| {
+            let (address, memory_size) = (offset, file_size);
+            LoadSegment { address, offset, file_size, memory_size, executable }
+        };
+        let of = |segments: &[LoadSegment], architecture| {
+            let layout = MemoryLayout { segments: segments.to_vec(), ..MemoryLayout::default() };
+            returns(&code, &layout, architecture)
+        };
+        let all = [segment(0, 10, true)];
+        assert_eq!(of(&all, Architecture::X86_64), [3, 5]);
+        assert_eq!(of(&all, Architecture::Aarch64), [9]);
+        assert!(of(&all, Architecture::I386).is_empty(), "its calls are in the vdso");
+        assert_eq!(of(&[segment(3, 99, true), segment(0, 3, true)], Architecture::X86_64), [3, 5]);
+        assert!(of(&[segment(0, 10, false), segment(99, 10, true)], Architecture::X86_64).is_empty());
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub struct SampledUser {
     /// Of all its threads and processes, in nanoseconds.
     pub time: f64,
     /// How many samples say so.
-    pub samples: usize,
+    pub samples: u64,
     /// How much time one of them stands for, in nanoseconds.
     pub each: f64,
     /// The runs that were made for it.

@@ -2,6 +2,7 @@
 
 use super::TracePlan;
 use super::runs::{entry, experiment};
+use crate::analysis::profile::Profile;
 use crate::analysis::runs::{ExpectedCost, Sampled, SampledUser, SamplingWish};
 use crate::bench::schedule::MIN_BESIDE;
 use crate::bench::{
@@ -87,7 +88,7 @@ pub(super) fn user_time(
     let measured = course.measured(command, &plan, &mut tracer, progress)?;
 
     let streams = tracer.take();
-    let samples: usize = streams.iter().map(Stream::samples).sum();
+    let samples = Profile::samples_in(&streams);
     let each = course.period.as_f64() / streams.len().max(1) as f64;
     let (time, executions) = (samples as f64 * each, measured.executions);
     Ok((!streams.is_empty()).then_some(SampledUser { time, samples, each, executions }))

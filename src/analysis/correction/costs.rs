@@ -73,6 +73,8 @@ pub(super) struct Pace {
     pub(super) stops: f64,
     /// How much more of that stops take in user code than within calls.
     pub(super) tilt: f64,
+    /// The part of what remains of user code before a call that is the call's: its stops took that long, not those of user code.
+    pub(super) given: f64,
     /// The part of its other time on a processor that a thread needs only because the tracer used the caches, too. It is below 0
     /// if untraced runs take longer, because others use the processors.
     pub(super) slowed: f64,

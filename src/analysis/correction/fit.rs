@@ -22,7 +22,7 @@ const UNTRACED_LAUNCH: f64 = 60_000.0;
 const MAX_STOP: f64 = 1e9;
 
 /// A cheap call takes a little time beside its stop.
-const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, slowed: 0.0, giving_way: GivingWay::Nothing };
+const USUAL: Pace = Pace { stops: 0.95, tilt: 0.0, given: 0.0, slowed: 0.0, giving_way: GivingWay::Nothing };
 /// The caches make some of them more expensive.
 const LIKELY_STOPS: f64 = 1.15;
 const MAX_STOPS: f64 = 8.0;
@@ -130,11 +130,14 @@ impl MeasuredRun<'_> {
 
     /// The same pace, but with as much user code as samples and stops say, each as certain as it is.
     fn with_user_code(&self, pace: Pace, user: SampledUser) -> Pace {
-        let tilted = |tilt: f64| Pace { tilt, ..pace };
-        let in_user_code = |tilt: f64| self.lags.user(self.recording, &at_pace(tilted(tilt)));
-        let own = [in_user_code(0.0), TILT * self.lags.stops_in_user_code()];
+        let in_user_code = |pace: Pace| self.lags.user(self.recording, &at_pace(pace));
+        let own = [in_user_code(pace), TILT * self.lags.stops_in_user_code()];
         let likely = combined(own, sampled(user, self.recording));
-        tilted(solved([-MAX_TILT, MAX_TILT], |tilt| -in_user_code(tilt), -likely))
+        let fitted = |bounds, with: &dyn Fn(f64) -> Pace| {
+            with(solved(bounds, |value| -in_user_code(with(value)), -likely))
+        };
+        let pace = fitted([-MAX_TILT, MAX_TILT], &|tilt| Pace { tilt, ..pace });
+        fitted([0.0, 1.0], &|given| Pace { given, ..pace })
     }
 }
 

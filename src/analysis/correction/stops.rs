@@ -240,16 +240,17 @@ struct OneStop {
 }
 
 impl OneStop {
-    /// Nearly all programs make some calls that take the kernel a moment, like `close(2)`: the kind that takes least consists of
-    /// its stop, but for a small rest. The mean of it, because some stops take much longer than most.
+    /// Nearly all programs make some calls that take the kernel a moment, like `close(2)`, or do little between calls: the kind of
+    /// gap that takes least consists of its stop, but for a small rest. The mean of it, because some stops take much longer than
+    /// most.
     fn of(gaps: &[&Gap]) -> OneStop {
         let usual = [false, true].map(|is_call| {
             let own = gaps.iter().filter(|gap| gap.call.is_some() == is_call);
             median_of(&own.map(|gap| gap.off).collect::<Vec<_>>()).unwrap_or(0.0)
         });
-        let mut kinds: HashMap<Syscall, Vec<f64>> = HashMap::new();
-        for (call, ran) in gaps.iter().filter_map(|gap| Some((gap.call?, gap.ran))) {
-            kinds.entry(call).or_default().push(ran);
+        let mut kinds: HashMap<Option<Syscall>, Vec<f64>> = HashMap::new();
+        for gap in gaps {
+            kinds.entry(gap.call).or_default().push(gap.ran);
         }
         let least = |few: usize| {
             let enough = kinds.values().filter(|ran| ran.len() >= few);

@@ -56,20 +56,36 @@ impl Memory {
         addresses.into_iter().map(frame).collect()
     }
 
+    /// Whether a system call returns to this address. The kernel lets no interrupt in while it returns, so a sample there is of
+    /// the call.
+    pub(super) fn is_return(&self, address: u64, binaries: &FileBinaries) -> bool {
+        let found = self.mapping(address).and_then(|mapping| in_file(mapping, address));
+        found.is_some_and(|(path, offset)| binaries.is_return(path, offset))
+    }
+
+    fn mapping(&self, address: u64) -> Option<&Mapping> {
+        let (from, mapping) = self.mappings.range(..=address).next_back()?;
+        (address - from < mapping.length).then_some(mapping)
+    }
+
     fn frame(&self, address: u64, binaries: &FileBinaries, generated: &PerfMap) -> Frame {
-        let found = self.mappings.range(..=address).next_back();
-        let found = found.filter(|(from, mapping)| address - **from < mapping.length);
+        let found = self.mapping(address);
+        if let Some((path, offset)) = found.and_then(|mapping| in_file(mapping, address)) {
+            return Frame::native(path, binaries.function(path, offset));
+        }
         match found {
-            Some((from, mapping)) if mapping.path.starts_with('/') && !mapping.path.starts_with("//") => {
-                let offset = (address - from).wrapping_add(mapping.offset);
-                Frame::native(mapping.path.as_str(), binaries.function(&mapping.path, offset))
-            }
-            Some((_, mapping)) if mapping.path == "[vdso]" => Frame::native("vdso", None),
+            Some(mapping) if mapping.path == "[vdso]" => Frame::native("vdso", None),
             // the system-call page that old programs use
             None if address >= 0xffff_ffff_ff60_0000 => Frame::native("vsyscall", None),
             _ => Frame::native(GENERATED, generated.function(address)),
         }
     }
+}
+
+/// The file and the offset in it at which an address is; `None`: it is in no file.
+fn in_file(mapping: &Mapping, address: u64) -> Option<(&str, u64)> {
+    let is_file = mapping.path.starts_with('/') && !mapping.path.starts_with("//");
+    is_file.then(|| (mapping.path.as_str(), (address - mapping.from).wrapping_add(mapping.offset)))
 }
 
 /// What was added to the addresses that the file states.

@@ -238,6 +238,11 @@ impl Profile {
         self.stacks.entry(task).or_default().entry(stack).or_default().add(weighed);
     }
 
+    /// How many samples are of user code.
+    pub fn samples_in(streams: &[Stream]) -> u64 {
+        Profile::of(streams, &FileBinaries::default(), SystemTime::now(), &Own::default()).samples
+    }
+
     /// From stacks that are known already, with the innermost function first: each with its task and its count.
     pub fn from_stacks(stacks: impl IntoIterator<Item = (Task, Vec<Frame>, u64)>) -> Profile {
         let (mut profile, mut numbers) = (Profile { runs: 1, ..Profile::default() }, HashMap::new());
@@ -279,7 +284,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// The task and the stack of a sample.
+    /// The task and the stack of a sample of user code.
     fn read(&mut self, record: &Record) -> Option<(Task, Vec<Running>)> {
         let Record { pid, tid, event, .. } = record;
         match event {
@@ -302,6 +307,9 @@ impl<'r> Reader<'r> {
             }
             TaskEvent::Sample(sample) => {
                 let memory = self.memories.get(pid)?;
+                if memory.is_return(sample.registers.ip, self.binaries) {
+                    return None;
+                }
                 let since = self.since;
                 let generated =
                     self.generated.entry(*pid).or_insert_with(|| PerfMap::of_process(*pid, since));
@@ -406,6 +414,26 @@ mod tests {
         ];
         let [a, b] = [("a", 2), ("b", 1)].map(|(name, n)| (format!("/no/{name}"), 0, name.to_owned(), n));
         assert_eq!(sampled(records), [a, b], "those of parent and child are of the same task");
+    }
+
+    /// The kernel lets no interrupt in on the way back, so the sample of a call's end comes there.
+    #[test]
+    fn a_sample_where_a_call_returns_is_no_sample_of_user_code() {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let code = maps.lines().filter(|line| line.contains(" r-xp "));
+        let mut files = code.filter_map(|line| line.split(' ').next_back());
+        let binaries = FileBinaries::default();
+        let returns = |path: &&str| (0..1 << 24).find(|offset| binaries.is_return(path, *offset));
+        let (path, offset) = files.find_map(|path| Some((path, returns(&path)?))).unwrap();
+
+        let mapping = Mapping { from: 0x1000, length: offset + 0x1000, offset: 0, path: path.to_owned() };
+        let at = |ip: u64| {
+            let registers = Registers { ip, ..Registers::default() };
+            TaskEvent::Sample(StackSample { registers, narrow: true, ..StackSample::default() })
+        };
+        let records = [TaskEvent::Mapped(mapping), at(0x1000 + offset), at(0x1001 + offset)];
+        let records = records.map(|event| record(1, [ROOT, ROOT], event)).to_vec();
+        assert_eq!(Profile::samples_in(&[Stream { root: ROOT, records, ..Stream::default() }]), 1);
     }
 
     #[test]

@@ -155,12 +155,16 @@ pub trait FrameSampler: Tracer {
 }
 
 /// A sampler that stops nothing and is not attached yet, for the interpreters in these files. `None`: the kernel, our rights or
-/// one of the interpreters does not allow it, or this build lacks it.
+/// one of the interpreters does not allow it.
+#[cfg(feature = "bpf")]
 pub fn without_stops(seed: u64, interpreters: &[PathBuf]) -> Option<Box<dyn FrameSampler>> {
-    #[cfg(feature = "bpf")]
-    return Some(Box::new(copies::CopySampler::new(seed, interpreters)?));
-    #[cfg(not(feature = "bpf"))]
-    return None;
+    Some(Box::new(copies::CopySampler::new(seed, interpreters)?))
+}
+
+/// Nothing is sampled without stops in this build.
+#[cfg(not(feature = "bpf"))]
+pub fn without_stops(_seed: u64, _interpreters: &[PathBuf]) -> Option<Box<dyn FrameSampler>> {
+    None
 }
 
 /// The period of a run. A few runs already have periods from the whole range.

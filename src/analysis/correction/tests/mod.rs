@@ -3,6 +3,7 @@ use super::lags::Lags;
 use super::*;
 use crate::analysis::Account;
 use crate::analysis::binaries::FileBinaries;
+use crate::analysis::runs::SampledUser;
 use crate::bench::BothKinds;
 use firstbyte_measure::arch::{Abi, Syscall, native_number};
 use firstbyte_measure::tracer::event::{Call, OffCpu, OnProcessor};
@@ -11,7 +12,7 @@ use firstbyte_measure::units::Nanos;
 
 mod stops;
 
-const NONE: Pace = Pace { stops: 0.0, tilt: 0.0, slowed: 0.0, giving_way: GivingWay::Nothing };
+const NONE: Pace = Pace { stops: 0.0, tilt: 0.0, given: 0.0, slowed: 0.0, giving_way: GivingWay::Nothing };
 
 const COSTS: PointCosts = PointCosts {
     syscall: EventCost { around: 100.0, within: 20.0 },

@@ -62,6 +62,51 @@ fn stops_may_cost_more_in_user_code() {
 }
 
 #[test]
+fn a_part_of_user_code_may_be_of_the_calls_after_it() {
+    let recording = recording(Backend::Ptrace, with_readings(&[9000; 6]));
+    let pace = Pace { stops: 2000.0 / 2100.0, given: 0.4, ..NONE };
+    let mut lengths = lengths(&calls_at(pace, recording));
+    // before the first one is none
+    assert_eq!(lengths.0.remove(0), 100);
+    assert_eq!(lengths, (vec![500; 5], vec![600; 5]));
+}
+
+#[test]
+fn stops_take_no_longer_than_from_call_to_call() {
+    // each of the calls takes 100 ns longer than the user code after it
+    let mut events = with_readings(&[9000; 6]);
+    for (n, event) in events.iter_mut().enumerate() {
+        let EventKind::Call(call) = &mut event.kind else { unreachable!() };
+        let (before, [entry, exit]) = (1000 * n as u64, call.processor.as_mut().unwrap().as_mut());
+        (entry.ran.0, exit.ran.0) = (entry.ran.0 - before, exit.ran.0 - before);
+        (call.entered.0, event.at.0) = (call.entered.0 - before, event.at.0 - before);
+    }
+    let pace = Pace { stops: 1.0, ..NONE };
+    let (calls, between) = lengths(&calls_at(pace, recording(Backend::Ptrace, events)));
+    // two events are never at the same time
+    assert_eq!((calls[1..].to_vec(), between), (vec![99; 5], vec![1; 5]));
+}
+
+#[test]
+fn samples_say_how_much_is_user_code_whatever_stops_took() {
+    let in_user_code = |time: f64| {
+        let observed = ObservedRuns {
+            recordings: vec![recording(Backend::Ptrace, with_readings(&[9000; 50]))],
+            untraced: vec![110_000.0],
+            user: Some(SampledUser { time, samples: 1_000_000, each: 0.001, executions: 1 }),
+            ..ObservedRuns::default()
+        };
+        let costs = costs_of(&observed, None);
+        let lags = Lags::of(&observed.recordings[0]);
+        [lags.user(&observed.recordings[0], &costs), lags.total(&observed.recordings[0], &costs)]
+    };
+    for time in [5000.0, 20_000.0, 45_000.0] {
+        let [user, total] = in_user_code(time);
+        assert!((user - time).abs() < 100.0 && (total - 55_000.0).abs() < 550.0, "{user} {total}");
+    }
+}
+
+#[test]
 fn a_thread_that_got_a_processor_twice_in_a_call_waited_there() {
     let mut events = with_readings(&[9000; 6]);
     let at = events.last().unwrap().at.0 + 12_000;

@@ -36,6 +36,7 @@ pub(in crate::sampler) trait Interpreter: Copied + Debug + Send {
 
     /// In how many frames so far something was needed that is not among the known parts of memory. It is never so in a
     /// stopped program.
+    #[cfg_attr(not(feature = "bpf"), allow(dead_code, reason = "only copies lack something"))]
     fn unread(&self) -> u64 {
         0
     }

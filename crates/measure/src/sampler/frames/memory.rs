@@ -162,11 +162,12 @@ impl<'m> Reader<'m> {
     pub(crate) fn text(&mut self, address: u64, length: u64, most: u64) -> Option<Vec<u8>> {
         let length = usize::try_from(Some(length).filter(|length| *length <= most)?).ok()?;
         let mut room = vec![0; length];
-        if let From::Pages { source, .. } = &self.from {
-            return (source(address, &mut room) == length).then_some(room);
-        }
-        self.fill(address, &mut room)?;
-        Some(room)
+        let is_filled = match &self.from {
+            From::Pages { source, .. } => source(address, &mut room) == length,
+            #[cfg(feature = "bpf")]
+            From::Parts(_) => self.fill(address, &mut room).is_some(),
+        };
+        is_filled.then_some(room)
     }
 
     /// `None` also if there are more than `most` bytes.

@@ -197,7 +197,8 @@ INLINE void object(struct scratch *s, struct image *image, struct item *item, u6
 	if (copy < 0)
 		return;
 	u64 at = copy;
-	int is_new_one = kind->is_once ? is_new(s, salt, item->address, at) : 1;
+	/* what only looks like a pointer may lead to it as another kind */
+	int is_new_one = kind->is_once ? is_new(s, salt ^ (u64)item->kind << 56, item->address, at) : 1;
 
 	for (u32 n = 0; n < EDGES; n++) {
 		struct edge *edge = &kind->edge[n];
@@ -364,6 +365,7 @@ int sampled(struct software_event *event)
 	s->sample.image = image;
 	if (image) {
 		u64 salt = mixed((u64)pid << 32 | session_->run) ^ FETCH(task->self_exec_id);
+		salt = mixed(salt ^ (u64)session_->forgotten << 32);
 		struct context context = { .image = image - 1, .salt = salt };
 		bpf_loop(s->sample.stack / 8, look, &context, 0);
 		bpf_loop(QUEUE, visit, &context, 0);
@@ -372,8 +374,12 @@ int sampled(struct software_event *event)
 	u64 bytes = s->used;
 	s->sample.bytes = bytes;
 	if (bytes > PIECES + sizeof(struct piece) + LARGEST_PART ||
-	    bpf_ringbuf_output(&EVENTS, &s->sample, sizeof s->sample + bytes, RINGBUF_NO_WAKEUP))
+	    bpf_ringbuf_output(&EVENTS, &s->sample, sizeof s->sample + bytes, RINGBUF_NO_WAKEUP)) {
 		__sync_fetch_and_add(&session_->lost, 1);
+		s->sample.cut++;
+	}
+	if (s->sample.cut)
+		__sync_fetch_and_add(&session_->forgotten, 1);
 	__sync_fetch_and_add(&session_->nanos, bpf_ktime_get_ns() - begun);
 	__sync_fetch_and_add(&session_->samples, 1);
 	return 0;

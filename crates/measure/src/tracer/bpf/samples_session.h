@@ -8,9 +8,9 @@
 
 /* Bytes of the stack that are copied, and of one object's variable part. */
 #define SAMPLED_STACK (48 << 10)
-#define LARGEST_PART (32 << 10)
+#define LARGEST_PART (128 << 10)
 /* Where pieces may begin, bytes: a power of two. */
-#define PIECES (128 << 10)
+#define PIECES (256 << 10)
 
 /* A pointer in an object. */
 struct edge {
@@ -68,7 +68,8 @@ struct samples_session {
 	u32 namespace;
 	/* counts the runs */
 	u32 run;
-	u32 padding;
+	/* changes when contents were remembered that no sample has */
+	u32 forgotten;
 	/* samples for which the ring had no room */
 	u64 lost;
 	/* how long the program ran, nanoseconds, and how often */

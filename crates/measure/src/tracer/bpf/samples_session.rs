@@ -59,7 +59,7 @@ pub(super) struct SamplesSession {
     pub(super) ours: u32,
     pub(super) namespace: u32,
     pub(super) run: u32,
-    pub(super) padding: u32,
+    pub(super) forgotten: u32,
     pub(super) lost: u64,
     pub(super) nanos: u64,
     pub(super) samples: u64,
@@ -124,7 +124,7 @@ mod tests {
         assert_same_layout!(
             SamplesSession,
             "samples_session",
-            [ours, namespace, run, padding, lost, nanos, samples, image]
+            [ours, namespace, run, forgotten, lost, nanos, samples, image]
         );
         assert_same_layout!(Sample, "sample", [at, pid, tid, image, cut, stack, bytes, registers]);
         assert_same_layout!(Piece, "piece", [address, bytes, padding]);

@@ -16,7 +16,7 @@ const TABLE: u8 = 8;
 
 /// The longest names, sources and tables that are copied, bytes. The sources of Node.js itself are in its file.
 const LONGEST_NAME: u32 = 4 << 10;
-const LONGEST: u32 = 32 << 10;
+const LONGEST: u32 = 128 << 10;
 
 /// Pointers have this in their lowest bits.
 const TAG_MASK: u64 = 3;

@@ -69,8 +69,7 @@ struct Binary {
     needed: Option<Rc<[String]>>,
     linking: Linking,
     is_go: bool,
-    /// The file offsets at which system calls return, sorted.
-    returns: Vec<u64>,
+    returns: Option<Rc<[u64]>>,
 }
 
 /// The sections that say how to find the caller of each function.
@@ -147,9 +146,9 @@ impl FileBinaries {
         self.binary(path).is_go
     }
 
-    /// Whether a system call returns to this file offset.
-    pub fn is_return(&self, path: &str, offset: u64) -> bool {
-        self.binary(path).returns.binary_search(&offset).is_ok()
+    /// The file offsets at which system calls return, sorted.
+    pub fn returns(&self, path: &str) -> Rc<[u64]> {
+        self.binary(path).returns.clone().unwrap_or_default()
     }
 
     /// All ELF files that were asked for, sorted by path.
@@ -195,7 +194,7 @@ fn read(path: &str, debug: &DebugFolders) -> Option<Binary> {
         needed: Some(needed.into()),
         linking: headers::linking(&bytes).unwrap_or_default(),
         is_go,
-        returns,
+        returns: Some(returns.into()),
     })
 }
 

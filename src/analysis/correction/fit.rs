@@ -128,7 +128,8 @@ impl MeasuredRun<'_> {
         with(solved(bounds, |stops| -self.total(with(stops)), -untraced))
     }
 
-    /// The same pace, but with as much user code as samples and stops say, each as certain as it is.
+    /// The same pace, but with as much user code as samples and stops say, each as certain as it is. If that is more, stops cost
+    /// less there than within calls. If it is less, the calls get the rest.
     fn with_user_code(&self, pace: Pace, user: SampledUser) -> Pace {
         let in_user_code = |pace: Pace| self.lags.user(self.recording, &at_pace(pace));
         let own = [in_user_code(pace), TILT * self.lags.stops_in_user_code()];
@@ -136,7 +137,7 @@ impl MeasuredRun<'_> {
         let fitted = |bounds, with: &dyn Fn(f64) -> Pace| {
             with(solved(bounds, |value| -in_user_code(with(value)), -likely))
         };
-        let pace = fitted([-MAX_TILT, MAX_TILT], &|tilt| Pace { tilt, ..pace });
+        let pace = fitted([-MAX_TILT, 0.0], &|tilt| Pace { tilt, ..pace });
         fitted([0.0, 1.0], &|given| Pace { given, ..pace })
     }
 }

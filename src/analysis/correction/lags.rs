@@ -88,21 +88,22 @@ impl Thread {
     /// What a stop costs varies by more than most programs do between two of them. So if it seems to have cost more than all of
     /// the time since the last instant, the rest is no debt.
     fn stamp(&mut self, at: Nanos, guessed: bool) -> Nanos {
-        self.stamp_given(0.0, at, guessed)
-    }
-
-    /// The same, but what begins here gets this part of the user code before it.
-    fn stamp_given(&mut self, given: f64, at: Nanos, guessed: bool) -> Nanos {
         let corrected = self.place(at);
         if guessed {
             self.lag = at.as_f64() - corrected.as_f64();
         }
-        if self.in_kernel || self.last.0 == 0 {
-            return self.passed(at, corrected);
-        }
-        let user = Nanos(corrected.0.saturating_sub(self.last.0));
-        let begun = earlier(corrected, given * user.as_f64());
-        self.passed(at, begun.max(self.after_last(at)))
+        self.passed(at, corrected)
+    }
+
+    /// The same for a call, which gets this part of the user code before it.
+    fn enters(&mut self, given: f64, at: Nanos, guessed: bool) -> Nanos {
+        let before = self.user;
+        self.stamp(at, guessed);
+        let user = self.user.0 - before.0;
+        // two instants never become one
+        let given = Nanos::rounded(given * Nanos(user).as_f64()).0.min(user.saturating_sub(1));
+        (self.user.0, self.last.0) = (self.user.0 - given, self.last.0 - given);
+        self.last
     }
 
     fn passed(&mut self, at: Nanos, corrected: Nanos) -> Nanos {
@@ -275,8 +276,11 @@ impl Walk<'_> {
         };
         let thread = self.threads[point.thread].get_or_insert_default();
         thread.lag += before;
-        let given = if let EventKind::Call(_) = &event.kind { self.costs.pace.given } else { 0.0 };
-        self.times[point.event].begin = thread.stamp_given(given, point.at, self.lags.guesses());
+        let guesses = self.lags.guesses();
+        self.times[point.event].begin = match &event.kind {
+            EventKind::Call(_) => thread.enters(self.costs.pace.given, point.at, guesses),
+            _ => thread.stamp(point.at, guesses),
+        };
         match &event.kind {
             EventKind::Call(_) => (thread.call, thread.in_kernel) = (Some(point.event), true),
             EventKind::OffCpu(_) => thread.in_kernel = true,

@@ -60,7 +60,7 @@ impl Memory {
     /// the call.
     pub(super) fn is_return(&self, address: u64, binaries: &FileBinaries) -> bool {
         let found = self.mapping(address).and_then(|mapping| in_file(mapping, address));
-        found.is_some_and(|(path, offset)| binaries.is_return(path, offset))
+        found.is_some_and(|(path, offset)| binaries.returns(path).binary_search(&offset).is_ok())
     }
 
     fn mapping(&self, address: u64) -> Option<&Mapping> {

@@ -423,8 +423,7 @@ mod tests {
         let code = maps.lines().filter(|line| line.contains(" r-xp "));
         let mut files = code.filter_map(|line| line.split(' ').next_back());
         let binaries = FileBinaries::default();
-        let returns = |path: &&str| (0..1 << 24).find(|offset| binaries.is_return(path, *offset));
-        let (path, offset) = files.find_map(|path| Some((path, returns(&path)?))).unwrap();
+        let (path, offset) = files.find_map(|path| Some((path, *binaries.returns(path).first()?))).unwrap();
 
         let mapping = Mapping { from: 0x1000, length: offset + 0x1000, offset: 0, path: path.to_owned() };
         let at = |ip: u64| {

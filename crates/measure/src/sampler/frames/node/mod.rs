@@ -25,7 +25,7 @@ use super::memory::Reader;
 use crate::sampler::language::{Joint, LanguageFunction};
 #[cfg(feature = "bpf")]
 use crate::tracer::bpf::samples_session::Image;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -54,10 +54,9 @@ struct Node {
 #[derive(Clone, Debug, Default)]
 struct Functions {
     /// By addresses: of the function's description, its name, its script, its bytecode and the table of positions.
-    known: HashMap<[u64; 5], Option<Arc<Function>>>,
-    /// Those of them of which something was not among the known parts of memory.
-    incomplete: HashSet<[u64; 5]>,
-    /// How often these were met.
+    /// Also whether something of it was not among the known parts of memory.
+    known: HashMap<[u64; 5], (Option<Arc<Function>>, bool)>,
+    /// How often such ones were met.
     unread: u64,
     /// By the addresses of the script and its source.
     sources: HashMap<[u64; 2], Arc<Source>>,
@@ -207,16 +206,17 @@ impl Walk<'_, '_> {
         let script = self.heap.object(shared, layout.script, layout.types.script)?;
         let positions = bytecode.and_then(|bytecode| self.heap.field(bytecode, layout.positions));
         let key = [shared, name, script, bytecode.unwrap_or_default(), positions.unwrap_or_default()];
-        if !self.functions.known.contains_key(&key) {
+        let (function, is_unread) = if let Some(known) = self.functions.known.get(&key) {
+            known.clone()
+        } else {
             let before = self.heap.memory.unknown();
             let function = self.described(name, script, bytecode).map(Arc::new);
-            self.functions.known.insert(key, function);
-            if self.heap.memory.unknown() > before {
-                self.functions.incomplete.insert(key);
-            }
-        }
-        self.functions.unread += u64::from(self.functions.incomplete.contains(&key));
-        self.functions.known.get(&key).cloned().flatten()
+            let described = (function, self.heap.memory.unknown() > before);
+            self.functions.known.insert(key, described.clone());
+            described
+        };
+        self.functions.unread += u64::from(is_unread);
+        function
     }
 
     fn described(&mut self, scope: u64, script: u64, bytecode: Option<u64>) -> Option<Function> {

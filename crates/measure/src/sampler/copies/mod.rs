@@ -215,9 +215,9 @@ impl Process {
             self.objects.add(address, bytes);
         }
         let executable = image.and_then(|image| interpreters.get(image));
-        let before = self.unread();
+        let before = self.unread().unwrap_or_default();
         let language = executable.and_then(|it| self.language(it, &Stopped { place, stack: &stack }));
-        let is_unread = executable.is_some() && self.unread().is_none_or(|unread| Some(unread) > before);
+        let is_unread = executable.is_some() && self.unread().is_none_or(|unread| unread > before);
 
         let (registers, narrow) = (place.into(), place.narrow);
         let event = StackSample { registers, narrow, stack, language: language.map(Box::new) };

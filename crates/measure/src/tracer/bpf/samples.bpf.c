@@ -170,7 +170,8 @@ INLINE int is_new(struct scratch *s, u64 salt, u64 address, u64 at)
 	return is_new;
 }
 
-/* The characters of a string of V8 (`src/objects/string.h`): behind its head, elsewhere, or those of other strings. */
+/* The characters of a string of V8 (`src/objects/string.h`): behind its head, or those of other strings. External ones are in
+ * the interpreter's file. */
 INLINE void string(struct scratch *s, struct image *image, struct item *item, struct kind *kind, u64 at)
 {
 	u16 type = 0;
@@ -185,8 +186,8 @@ INLINE void string(struct scratch *s, struct image *image, struct item *item, st
 		follow(s, image, others[0], item->kind);
 		if (representation == CONS)
 			follow(s, image, others[1], item->kind);
-	} else if (length <= kind->most && bytes <= kind->most) {
-		copied(s, representation == EXTERNAL ? others[1] : item->address + 16, bytes);
+	} else if (representation != EXTERNAL && length <= kind->most && bytes <= kind->most) {
+		copied(s, item->address + 16, bytes);
 	}
 }
 

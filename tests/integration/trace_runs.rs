@@ -225,14 +225,25 @@ fn by_ptrace_too_a_program_that_only_makes_calls_spends_its_time_in_them() {
     let arguments: Vec<&str> = options.into_iter().chain(failing_opens).collect();
     let Some(text) = traced(&arguments) else { return skipped("ptrace does not work here") };
 
-    let result = &serde_json::from_str::<Value>(&text).unwrap()["results"][0];
-    let attribution = result["attribution"].as_array().unwrap();
-    let of = |kind: &str| -> u64 {
-        attribution
-            .iter()
-            .filter(|share| share["kind"] == kind)
-            .map(|share| share["ns"].as_u64().unwrap())
-            .sum()
-    };
-    assert!(of("syscall") > 2 * of("user"), "{} ns in calls, {} ns in user code", of("syscall"), of("user"));
+    let [calls, user] = ["syscall", "user"].map(|kind| attributed(&text, kind));
+    assert!(calls > 2 * user, "{calls} ns in calls, {user} ns in user code");
+}
+
+/// What samples say of all threads is no part of what those do that wait.
+#[test]
+fn by_ptrace_too_a_program_that_computes_beside_waiting_threads_is_in_user_code() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let source = include_str!("../tracees/waited.c");
+    let Some(program) = compiled(folder.path(), source, &["-pthread"]) else { return };
+    let options = ["--backend", "ptrace", "--export-json", "-", program.to_str().unwrap(), "12", "1000"];
+    let Some(text) = traced(&options) else { return skipped("ptrace does not work here") };
+    let [calls, user] = ["syscall", "user"].map(|kind| attributed(&text, kind));
+    assert!(user > 2 * calls, "{calls} ns in calls, {user} ns in user code");
+}
+
+/// The nanoseconds of this kind.
+fn attributed(document: &str, kind: &str) -> u64 {
+    let result = &serde_json::from_str::<Value>(document).unwrap()["results"][0];
+    let shares = result["attribution"].as_array().unwrap().iter().filter(|share| share["kind"] == kind);
+    shares.map(|share| share["ns"].as_u64().unwrap()).sum()
 }

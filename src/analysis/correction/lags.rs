@@ -331,7 +331,9 @@ impl Walk<'_> {
         let ended = if waits && wake.is_none() { self.ended_by_latest(point, pid) } else { None };
 
         let thread = self.threads[point.thread].get_or_insert_default();
-        thread.call = None;
+        // one that does not return lasts until the thread ends
+        let is_last = call.result.is_none();
+        thread.call = Some(point.event).filter(|_| is_last);
         thread.exits = kind.exits;
         let end = match wake {
             Some(wake) => {
@@ -351,7 +353,7 @@ impl Walk<'_> {
                 thread.stamp(point.at, self.lags.guesses())
             }
         };
-        thread.in_kernel = false;
+        thread.in_kernel = is_last;
         thread.lag += after;
         end
     }

@@ -294,6 +294,25 @@ fn a_call_that_never_returns_has_one_stop() {
 }
 
 #[test]
+fn a_call_that_never_returns_lasts_until_its_thread_ends() {
+    let begun = with_readings(&[9000; 6]);
+    let [begin, end] = [begun[0].at.0, begun[5].at.0];
+    let mut wait = call(2, "futex", begin + 10, begin + 10, 0);
+    let EventKind::Call(waiting) = &mut wait.kind else { unreachable!() };
+    waiting.result = None;
+
+    let costs = PointCosts { pace: Pace { stops: 2000.0 / 2100.0, ..NONE }, ..PointCosts::default() };
+    let in_user_code = |exit: u64| {
+        let exit = event(2, exit, EventKind::Exit { group_dead: false, status: 0 });
+        let events = [begun.clone(), vec![fork(1, begin + 5, 2), wait.clone(), exit]].concat();
+        let recording = recording(Backend::Ptrace, events);
+        Lags::of(&recording).user(&recording, &costs)
+    };
+    let [soon, late] = [begin + 20, end + 10].map(in_user_code);
+    assert!((late - soon).abs() < 10.0, "{late} after {soon}");
+}
+
+#[test]
 fn what_comes_after_the_awaited_event_is_no_part_of_the_run() {
     let events = with_readings(&[9000; 6]);
     let reached =

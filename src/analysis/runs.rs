@@ -99,16 +99,23 @@ pub struct SampledUser {
     pub executions: u64,
 }
 
-/// Where stops make runs this many times as long, what they leave between them does not say how it divides into system calls
-/// and user code.
+/// Where stops of ptrace make runs this many times as long, what they leave between them does not say how it divides into system
+/// calls and user code.
 const HIDING_STOPS: f64 = 3.0;
+/// The same for events of bpf, whose costs are calibrated.
+const HIDING_EVENTS: f64 = 1.5;
 
 impl ObservedRuns {
-    /// The wall time of an untraced run in nanoseconds, where the stops of ptrace hide how much of it is user code.
+    /// Whether the runs were stopped by ptrace.
+    pub fn by_ptrace(&self) -> bool {
+        self.recordings.iter().any(|run| run.backend == Backend::Ptrace)
+    }
+
+    /// The wall time of an untraced run in nanoseconds, where the observation hides how much of it is user code.
     pub fn hidden_wall(&self) -> Option<f64> {
-        let by_ptrace = self.recordings.iter().any(|run| run.backend == Backend::Ptrace);
+        let hiding = if self.by_ptrace() { HIDING_STOPS } else { HIDING_EVENTS };
         let (traced, untraced) = median_of(&self.traced).zip(median_of(&self.untraced))?;
-        (by_ptrace && traced > HIDING_STOPS * untraced).then_some(untraced)
+        (traced > hiding * untraced).then_some(untraced)
     }
 }
 

@@ -124,7 +124,8 @@ impl TraceAnalysis {
         analysis.summary.recorded = recorded.filter(|_| mark.is_none());
         analysis.summary.within = mark;
         analysis.costs = costs;
-        if analysis.observed.user.is_none() && analysis.observed.hidden_wall().is_some() {
+        let observed = &analysis.observed;
+        if observed.by_ptrace() && observed.user.is_none() && observed.hidden_wall().is_some() {
             analysis.caveats.push(HIDDEN_USER_CODE.to_owned());
         }
         if correction.is_some_and(|correction| correction.has_moved_timeouts()) {

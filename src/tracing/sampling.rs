@@ -108,7 +108,7 @@ fn without_stops(
     }
     let Some(mut sampler) = sampler::without_stops(plan.seed, interpreters) else { return Ok(None) };
     let course = Course::new(plan, expected, sampler.shortest_period(), READING_TIMEOUT);
-    sampler.use_period(course.period);
+    sampler.use_period(course.period, course.longest);
     let measured = course.measured(command.clone(), plan, &mut *sampler, progress)?;
     Ok(sampler.take().map(|streams| course.sampled(&measured, streams)))
 }
@@ -158,6 +158,8 @@ fn missing(measured: &Measured, stops: usize, period: Nanos) -> Option<String> {
 struct Course {
     campaign: Campaign,
     period: Nanos,
+    /// The longest one that the costs of samples may ask for.
+    longest: Nanos,
     /// Before the first run.
     since: SystemTime,
 }
@@ -166,12 +168,12 @@ impl Course {
     fn new(plan: &TracePlan, expected: ExpectedCost, shortest: Nanos, time: Duration) -> Course {
         let beside = plan.count.unwrap_or_else(|| fitting(expected, time, 2.0)) >= MIN_BESIDE;
         let overhead = plan.overhead && beside;
-        let (runs, period) = runs_and_period(plan.count, overhead, expected, (shortest, time));
+        let (runs, [period, longest]) = runs_and_period(plan.count, overhead, expected, (shortest, time));
         let limit = plan.count.map_or(RunLimit::RunsWithin(runs, time), RunLimit::Runs);
         // without it there are no untraced runs
         let warmup = u32::from(overhead);
         let campaign = Campaign { aim: Aim::Sample, limit, warmup, seed: plan.seed, overhead };
-        Course { campaign, period, since: SystemTime::now() }
+        Course { campaign, period, longest, since: SystemTime::now() }
     }
 
     fn measured(
@@ -200,18 +202,19 @@ fn fitting(expected: ExpectedCost, time: Duration, beside: f64) -> u32 {
     fitting
 }
 
-/// How often to run, and how often to sample: enough samples, in not too long a time, at not too high a cost.
+/// How often to run, and how often to sample: enough samples, in not too long a time, at not too high a cost. Also the longest
+/// period that costs may ask for.
 fn runs_and_period(
     count: Option<u32>,
     overhead: bool,
     expected: ExpectedCost,
     (shortest, time): (Nanos, Duration),
-) -> (u32, Nanos) {
+) -> (u32, [Nanos; 2]) {
     let fitting = fitting(expected, time, if overhead { 2.0 } else { 1.0 });
     let runs = count.unwrap_or(fitting.max(MIN_RUNS));
     let all_user = f64::from(runs) * expected.user;
     let most = MAX_SHORTEST_PERIOD.max(Nanos::rounded(all_user / FEW_SAMPLES));
-    (runs, Nanos::rounded(all_user / ENOUGH_SAMPLES).min(MAX_PERIOD).max(shortest.min(most)))
+    (runs, [Nanos::rounded(all_user / ENOUGH_SAMPLES).min(MAX_PERIOD).max(shortest.min(most)), most])
 }
 
 #[cfg(test)]
@@ -220,32 +223,28 @@ mod tests {
 
     const MIN_PERIOD: Nanos = Nanos(50_000);
 
+    fn planned(count: Option<u32>, [user, wall]: [f64; 2], limits: (Nanos, Duration)) -> (u32, Nanos) {
+        let expected = ExpectedCost { user: user * 1e6, wall: wall * 1e6, alone: true };
+        let (runs, [period, _]) = runs_and_period(count, count != Some(1), expected, limits);
+        (runs, period)
+    }
+
     #[test]
     fn short_programs_run_often_and_long_ones_are_sampled_seldom() {
-        let plan = |user_ms: f64, wall_ms: f64| {
-            let expected = ExpectedCost { user: user_ms * 1e6, wall: wall_ms * 1e6, alone: true };
-            runs_and_period(None, true, expected, (MIN_PERIOD, SAMPLING_TIMEOUT))
-        };
+        let plan =
+            |user_ms: f64, wall_ms: f64| planned(None, [user_ms, wall_ms], (MIN_PERIOD, SAMPLING_TIMEOUT));
         assert_eq!(plan(0.1, 0.5), (1000, MIN_PERIOD));
         assert_eq!(plan(30.0, 50.0), (10, Nanos(136_364)));
         assert_eq!(plan(4000.0, 5000.0), (MIN_RUNS, MAX_PERIOD));
         assert_eq!(plan(0.0, 0.0), (1000, MIN_PERIOD));
-        assert_eq!(
-            runs_and_period(
-                Some(1),
-                false,
-                ExpectedCost { user: 3e9, wall: 3e9, alone: true },
-                (MIN_PERIOD, SAMPLING_TIMEOUT)
-            ),
-            (1, MAX_PERIOD)
-        );
+        assert_eq!(planned(Some(1), [3000.0; 2], (MIN_PERIOD, SAMPLING_TIMEOUT)), (1, MAX_PERIOD));
+    }
+
+    #[test]
+    fn expensive_samples_are_seldom_but_for_a_few() {
         let expensive = (Nanos(8_000_000), SAMPLING_TIMEOUT);
-        let of = |user| {
-            runs_and_period(Some(10), true, ExpectedCost { user, wall: user, alone: true }, expensive).1
-        };
-        assert_eq!([30e6, 60e6, 400e6].map(of), [MAX_SHORTEST_PERIOD, Nanos(3_000_000), expensive.0]);
-        let on_slow_timers = ExpectedCost { user: 30e6, wall: 50e6, alone: true };
-        let slow = (Nanos(500_000), SAMPLING_TIMEOUT);
-        assert_eq!(runs_and_period(None, true, on_slow_timers, slow), (10, Nanos(500_000)));
+        let of = |user: f64| planned(Some(10), [user; 2], expensive).1;
+        assert_eq!([30.0, 60.0, 400.0].map(of), [MAX_SHORTEST_PERIOD, Nanos(3_000_000), expensive.0]);
+        assert_eq!(planned(None, [30.0, 50.0], (Nanos(500_000), SAMPLING_TIMEOUT)), (10, Nanos(500_000)));
     }
 }

@@ -6,7 +6,7 @@ use crate::analysis::runs::{ObservedRuns, SampledUser};
 use crate::bench::BothKinds;
 use crate::stats::{median_of, quantile};
 use firstbyte_measure::tracer::event::OffCpu;
-use firstbyte_measure::tracer::{Event, EventKind, Recording};
+use firstbyte_measure::tracer::{Event, EventCost, EventKind, Recording};
 
 /// How uncertain the calibrated overhead is, as a part of itself: the events of a program do not follow each other as those of
 /// the calibration do.
@@ -133,7 +133,11 @@ impl MeasuredRun<'_> {
     fn with_user_code(&self, pace: Pace, user: SampledUser) -> Pace {
         let in_user_code = |pace: Pace| self.lags.user(self.recording, &at_pace(pace));
         let own = [in_user_code(pace), TILT * self.lags.stops_in_user_code()];
-        let likely = combined(own, sampled(user, self.recording));
+        let [time, error] = sampled(user);
+        // by ptrace, page faults belong to user code
+        let faults = FAULT.map(|each| each * self.recording.usage.minor_faults as f64);
+        let both = [time + faults[0].midpoint(faults[1]), error.hypot((faults[1] - faults[0]) / 4.0)];
+        let likely = combined(own, both);
         let fitted = |bounds, with: &dyn Fn(f64) -> Pace| {
             with(solved(bounds, |value| -in_user_code(with(value)), -likely))
         };
@@ -142,12 +146,9 @@ impl MeasuredRun<'_> {
     }
 }
 
-/// How long a run is in user code as ptrace sees it, with page faults, and the standard error of that. One more sample, because
-/// none at all is not certain either.
-fn sampled(user: SampledUser, recording: &Recording) -> [f64; 2] {
-    let faults = FAULT.map(|each| each * recording.usage.minor_faults as f64);
-    let error = user.each * (user.samples as f64 + 1.0).sqrt();
-    [user.time + faults[0].midpoint(faults[1]), error.hypot((faults[1] - faults[0]) / 4.0)]
+/// How long a run is in user code, and the standard error of that. One more sample, because none at all is not certain either.
+fn sampled(user: SampledUser) -> [f64; 2] {
+    [user.time, user.each * (user.samples as f64 + 1.0).sqrt()]
 }
 
 /// How much the events of these runs cost, as a multiple of the calibrated costs. By calibration it is 1. The traced runs over the untraced ones beside them say how much longer the whole run
@@ -167,6 +168,23 @@ pub(super) fn scale(observed: &ObservedRuns, costs: &ObserverCosts) -> Option<f6
         return Some(solved([0.0, MAX_MEASURED_SCALE], more, measured.more));
     }
     Some(solved([0.0, MAX_SCALE], more, combined(predicted, measured_more)))
+}
+
+/// The same costs of calls, but so divided into what lies within the calls and around them that the runs have as much user code as
+/// the calibration and samples say, each as certain as it is.
+pub(super) fn with_user_code(observed: &ObservedRuns, costs: PointCosts) -> PointCosts {
+    let Some((user, recording)) = observed.user.zip(typical(observed)) else { return costs };
+    let lags = Lags::of(recording);
+    let EventCost { around, within } = costs.syscall;
+    let moved = |more: f64| {
+        let syscall = EventCost { around: around - more, within: within + more };
+        lags.user(recording, &PointCosts { syscall, ..costs })
+    };
+    let calls = recording.events.iter().filter(|event| matches!(event.kind, EventKind::Call(_))).count();
+    let own = [moved(0.0), CALIBRATION_ERROR * calls as f64 * costs.syscall.total()];
+    let likely = combined(own, sampled(user));
+    let more = solved([-costs.syscall.total(), around], moved, likely);
+    PointCosts { syscall: EventCost { around: around - more, within: within + more }, ..costs }
 }
 
 /// What of an untraced run lies between the entry of execve and the exit. A launch that is slow for other reasons makes no

@@ -19,7 +19,7 @@ pub use costs::ObserverCosts;
 
 use super::runs::ObservedRuns;
 use costs::{GivingWay, PointCosts};
-use firstbyte_measure::tracer::{Backend, EventCosts, Recording};
+use firstbyte_measure::tracer::{EventCosts, Recording};
 
 /// Takes the time of the observation off the recordings of one command.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,13 +37,12 @@ impl Correction {
     /// From the calibrated costs, and from how much longer the traced runs took than the untraced ones beside them. `None` if
     /// neither is known.
     pub fn of(observed: &ObservedRuns, calibrated: Option<ObserverCosts>) -> Option<Correction> {
-        let stops = observed.recordings.iter().any(|run| run.backend == Backend::Ptrace);
-        if stops {
+        if observed.by_ptrace() {
             return fit::of_stops(observed).map(|runs| Correction(Costs::EachRun(runs)));
         }
         let costs = calibrated?;
         let scale = fit::scale(observed, &costs);
-        scale.map(|scale| Correction(Costs::Alike(costs.scaled(scale))))
+        scale.map(|scale| Correction(Costs::Alike(fit::with_user_code(observed, costs.scaled(scale)))))
     }
 
     /// Whether most runs took so long that timeouts expired which would not have without the stops.

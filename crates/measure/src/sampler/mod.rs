@@ -147,8 +147,8 @@ pub trait FrameSampler: Tracer {
     /// The shortest period at which sampled runs take at most 5 % more time.
     fn shortest_period(&self) -> Nanos;
 
-    /// The period of the next runs; longer if samples turn out to cost more.
-    fn use_period(&mut self, period: Nanos);
+    /// The period of the next runs; longer if samples turn out to cost more, but for that not above `longest`.
+    fn use_period(&mut self, period: Nanos, longest: Nanos);
 
     /// The runs that were sampled so far. `None`: some of their frames could not be read.
     fn take(&mut self) -> Option<Vec<Stream>>;

@@ -7,7 +7,7 @@ use crate::analysis::runs::SampledUser;
 use crate::bench::BothKinds;
 use firstbyte_measure::arch::{Abi, Syscall, native_number};
 use firstbyte_measure::tracer::event::{Call, OffCpu, OnProcessor};
-use firstbyte_measure::tracer::{Event, EventCost, EventCosts, EventKind, replay};
+use firstbyte_measure::tracer::{Backend, Event, EventCost, EventCosts, EventKind, replay};
 use firstbyte_measure::units::Nanos;
 
 mod stops;
@@ -286,6 +286,21 @@ fn an_uncertain_overhead_leaves_the_calibrated_costs() {
     let calibrated = Lags::of(&busy()).wall(&busy(), &costs.scaled(1.0));
     let corrected = wall(&observed(0.5, 2.0), Some(costs));
     assert!((corrected - calibrated).abs() < 0.01 * calibrated, "{corrected}, by calibration {calibrated}");
+}
+
+#[test]
+fn samples_say_where_the_events_of_bpf_took_their_time() {
+    let each = EventCosts { syscall: EventCost { around: 600.0, within: 200.0 }, ..EventCosts::default() };
+    let costs = Some(ObserverCosts { each, other: 0.0 });
+    let untraced_wall = wall(&observed(1.7, 0.0), costs);
+    for time in [30_000.0, 60_000.0, 80_000.0] {
+        let user = Some(SampledUser { time, samples: 1_000_000, each: 0.001, executions: 1 });
+        let observed = ObservedRuns { user, ..observed(1.7, 0.0) };
+        let (recording, costs) = (&observed.recordings[0], costs_of(&observed, costs));
+        let [user, wall] = [Lags::user, Lags::wall].map(|of| of(&Lags::of(recording), recording, &costs));
+        assert!((user - time).abs() < 0.01 * time, "{user} of {time}");
+        assert!((wall - untraced_wall).abs() < 0.01 * untraced_wall, "{wall} of {untraced_wall}");
+    }
 }
 
 #[test]

@@ -295,8 +295,8 @@ fn a_call_that_never_returns_has_one_stop() {
 
 #[test]
 fn a_call_that_never_returns_lasts_until_its_thread_ends() {
-    let begun = with_readings(&[9000; 6]);
-    let [begin, end] = [begun[0].at.0, begun[5].at.0];
+    let calls = with_readings(&[9000; 6]);
+    let [begin, end] = [calls[0].at.0, calls[5].at.0];
     let mut wait = call(2, "futex", begin + 10, begin + 10, 0);
     let EventKind::Call(waiting) = &mut wait.kind else { unreachable!() };
     waiting.result = None;
@@ -304,7 +304,7 @@ fn a_call_that_never_returns_lasts_until_its_thread_ends() {
     let costs = PointCosts { pace: Pace { stops: 2000.0 / 2100.0, ..NONE }, ..PointCosts::default() };
     let in_user_code = |exit: u64| {
         let exit = event(2, exit, EventKind::Exit { group_dead: false, status: 0 });
-        let events = [begun.clone(), vec![fork(1, begin + 5, 2), wait.clone(), exit]].concat();
+        let events = [calls.clone(), vec![fork(1, begin + 5, 2), wait.clone(), exit]].concat();
         let recording = recording(Backend::Ptrace, events);
         Lags::of(&recording).user(&recording, &costs)
     };

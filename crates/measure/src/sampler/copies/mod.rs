@@ -28,8 +28,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// On a busy machine, copies seem to take several times as long as they do.
-const LONGEST_LEARNT: Nanos = Nanos(2_000_000);
 /// Of a hundred samples, at most one may lack something.
 const MOST_MISSING: u64 = 100;
 
@@ -37,6 +35,8 @@ const MOST_MISSING: u64 = 100;
 #[derive(Debug)]
 pub(super) struct CopySampler {
     period: Nanos,
+    /// On a busy machine, copies seem to take several times as long as they do.
+    longest: Nanos,
     /// What a sample without copies costs.
     interrupt: Nanos,
     runs: u32,
@@ -66,6 +66,7 @@ impl CopySampler {
         let interpreters = interpreters.iter().map(|path| Executable::read(path));
         Some(CopySampler {
             period: MIN_PERIOD,
+            longest: MIN_PERIOD,
             interpreters: interpreters.collect::<Option<Vec<_>>>()?,
             program: BpfSamples::load().ok()?,
             interrupt: cost::cost_of_sample().ok()?,
@@ -81,7 +82,7 @@ impl CopySampler {
     fn learn(&mut self, (time, samples): (Nanos, u64)) {
         if let Some(copying) = time.0.checked_div(samples) {
             let shortest = super::shortest_period_of(Nanos(self.interrupt.0 + copying));
-            self.period = self.period.max(shortest.min(LONGEST_LEARNT));
+            self.period = self.period.max(shortest.min(self.longest));
         }
     }
 }
@@ -92,8 +93,9 @@ impl FrameSampler for CopySampler {
         super::shortest_period_of(Nanos(2 * self.interrupt.0))
     }
 
-    fn use_period(&mut self, period: Nanos) {
+    fn use_period(&mut self, period: Nanos, longest: Nanos) {
         self.period = period.max(MIN_PERIOD);
+        self.longest = longest;
     }
 
     fn take(&mut self) -> Option<Vec<Stream>> {

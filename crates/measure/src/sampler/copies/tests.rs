@@ -102,7 +102,7 @@ fn assert_share(heavy: usize, all: usize) {
 #[test]
 fn functions_lines_threads_and_children_are_those_of_the_program() {
     let Some(mut sampler) = sampler() else { return };
-    sampler.use_period(Nanos(300_000));
+    sampler.use_period(Nanos(300_000), Nanos(2_000_000));
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("burn.js");
     fs::write(&script, SCRIPT).unwrap();
@@ -143,7 +143,7 @@ fn functions_lines_threads_and_children_are_those_of_the_program() {
 #[test]
 fn where_no_interpreter_ran_nothing_is_said() {
     let Some(mut sampler) = sampler() else { return };
-    sampler.use_period(Nanos(100_000));
+    sampler.use_period(Nanos(100_000), Nanos(2_000_000));
     Tracer::attach(&mut sampler).unwrap();
     let mut launcher = Launcher::new(Command::new(&["/bin/sh", "-c", "exit 3"]).unwrap()).unwrap();
     sampler.run(&mut launcher, &RunOptions::default()).unwrap();

@@ -164,8 +164,12 @@ pub(super) fn costs(pairs: &[Pair]) -> Option<EventCosts> {
     })
 }
 
+/// An event costs at least so many nanoseconds. If it seems to cost less, the untraced rounds were disturbed.
+const LEAST: f64 = 10.0;
+
 /// What an event costs in all, divided by where.
 fn divided(total: f64, within: f64) -> EventCost {
+    let total = total.max(LEAST);
     let within = within.min(total);
     EventCost { around: total - within, within }
 }
@@ -257,10 +261,14 @@ mod tests {
             recorded_call: 30.0,
             recorded_fault: 205.0,
         };
-        let median = costs(&[pair(90, 7), pair(30, 900), pair(50, 8)]).unwrap();
+        let median = costs(&[pair(90, 17), pair(30, 900), pair(50, 18)]).unwrap();
         let syscall = EventCost { around: 60.0, within: -10.0 };
-        assert_eq!(median, EventCosts { syscall, fault: EventCost { around: 3.0, within: 5.0 }, read: 15.0 });
+        assert_eq!(
+            median,
+            EventCosts { syscall, fault: EventCost { around: 13.0, within: 5.0 }, read: 15.0 }
+        );
         assert!((median.syscall.total() - 50.0).abs() < 1e-9);
+        assert!((costs(&[pair(0, 0)]).unwrap().syscall.total() - LEAST).abs() < 1e-9);
         assert!(costs(&[]).is_none());
     }
 }

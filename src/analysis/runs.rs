@@ -111,11 +111,12 @@ impl ObservedRuns {
         self.recordings.iter().any(|run| run.backend == Backend::Ptrace)
     }
 
-    /// The wall time of an untraced run in nanoseconds, where the observation hides how much of it is user code.
+    /// The wall time of an untraced run in nanoseconds, where the observation hides how much of it is user code. The untraced runs
+    /// of a cold program are warm, and do not say that.
     pub fn hidden_wall(&self) -> Option<f64> {
         let hiding = if self.by_ptrace() { HIDING_STOPS } else { HIDING_EVENTS };
         let (traced, untraced) = median_of(&self.traced).zip(median_of(&self.untraced))?;
-        (traced > hiding * untraced).then_some(untraced)
+        (self.cold.is_none() && traced > hiding * untraced).then_some(untraced)
     }
 }
 

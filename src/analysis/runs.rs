@@ -42,7 +42,7 @@ pub struct ObservedRuns {
     pub rejected: Vec<String>,
     /// The user interrupted it before all runs were made.
     pub interrupted: bool,
-    /// Their user code, where stops of ptrace hide it.
+    /// Their user code, where the observation hides it.
     pub user: Option<SampledUser>,
     /// How the first run, which was untraced, ended.
     pub untraced_exit: Option<ExitStatus>,
@@ -93,8 +93,10 @@ pub struct SampledUser {
     pub time: f64,
     /// How many samples say so.
     pub samples: u64,
-    /// How much time one of them stands for, in nanoseconds.
+    /// How much of the time one of them stands for, in nanoseconds.
     pub each: f64,
+    /// The processor time between two of them in a run, in nanoseconds.
+    pub period: f64,
     /// The runs that were made for it.
     pub executions: u64,
 }
@@ -111,8 +113,8 @@ impl ObservedRuns {
         self.recordings.iter().any(|run| run.backend == Backend::Ptrace)
     }
 
-    /// The wall time of an untraced run in nanoseconds, where the observation hides how much of it is user code. The untraced runs
-    /// of a cold program are warm, and do not say that.
+    /// The wall time of an untraced run in nanoseconds, where the observation hides how much of it is user code. The untraced
+    /// runs of a cold program are warm, and do not say that.
     pub fn hidden_wall(&self) -> Option<f64> {
         let hiding = if self.by_ptrace() { HIDING_STOPS } else { HIDING_EVENTS };
         let (traced, untraced) = median_of(&self.traced).zip(median_of(&self.untraced))?;

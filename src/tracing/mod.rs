@@ -71,7 +71,8 @@ impl<'p> Tracing<'p> {
         Ok(Tracing { plan, tracer: chosen.tracer, used, progress })
     }
 
-    /// Traces a command. `first` gets what the traced runs say, before any other runs are made. If the user interrupts it
+    /// Traces a command. `first` gets what the traced runs say, before the user code is
+    /// sampled. If the user interrupts it
     /// after the first traced run, the analysis has what was found until then.
     pub fn trace<E: From<TraceError>>(
         &mut self,
@@ -107,14 +108,16 @@ impl<'p> Tracing<'p> {
         Ok(runs::observe(commands, self.plan, &mut *self.tracer, &mut *shown)?)
     }
 
-    /// Asks samples how much of each run is user code, where stops hide it.
+    /// Asks samples how much of each run is user code, where the observation hides it.
     fn look_for_user_code(
         &mut self,
         commands: &[Command],
         observed: &mut [ObservedRuns],
     ) -> Result<(), TraceError> {
         for (command, runs) in commands.iter().zip(observed) {
-            let wall = runs.hidden_wall().filter(|_| self.plan.beside.samples && !runs.interrupted);
+            let corrects = runs.by_ptrace() || self.plan.beside.costs;
+            let wanted = self.plan.beside.samples && corrects && !runs.interrupted;
+            let wall = runs.hidden_wall().filter(|_| wanted);
             let Some(wall) = wall else { continue };
             let mut shown = self.progress.begin(Stage::Calibrating);
             let user = sampling::user_time(command.clone(), self.plan, wall, &mut *shown);

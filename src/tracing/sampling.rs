@@ -88,10 +88,11 @@ pub(super) fn user_time(
     let measured = course.measured(command, &plan, &mut tracer, progress)?;
 
     let streams = tracer.take();
-    let samples = Profile::samples_in(&streams);
-    let each = course.period.as_f64() / streams.len().max(1) as f64;
-    let (time, executions) = (samples as f64 * each, measured.executions);
-    Ok((!streams.is_empty()).then_some(SampledUser { time, samples, each, executions }))
+    let (samples, all_time) = Profile::samples_in(&streams);
+    let runs = streams.len() as f64;
+    let period = streams.iter().map(|stream| stream.period.as_f64()).sum::<f64>() / runs;
+    let (time, each, executions) = (all_time / runs, period / runs, measured.executions);
+    Ok((!streams.is_empty()).then_some(SampledUser { time, samples, each, period, executions }))
 }
 
 /// The same with a sampler that reads frames and stops nothing. `None`: it cannot.

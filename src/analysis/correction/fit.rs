@@ -133,7 +133,7 @@ impl MeasuredRun<'_> {
     fn with_user_code(&self, pace: Pace, user: SampledUser) -> Pace {
         let in_user_code = |pace: Pace| self.lags.user(self.recording, &at_pace(pace));
         let own = [in_user_code(pace), TILT * self.lags.stops_in_user_code()];
-        let [time, error] = sampled(user);
+        let [time, error] = sampled(user, self.recording, own[0]);
         // by ptrace, page faults belong to user code
         let faults = FAULT.map(|each| each * self.recording.usage.minor_faults as f64);
         let both = [time + faults[0].midpoint(faults[1]), error.hypot((faults[1] - faults[0]) / 4.0)];
@@ -146,13 +146,19 @@ impl MeasuredRun<'_> {
     }
 }
 
-/// How long a run is in user code, and the standard error of that. One more sample, because none at all is not certain either.
-fn sampled(user: SampledUser) -> [f64; 2] {
-    [user.time, user.each * (user.samples as f64 + 1.0).sqrt()]
+/// How long a run is in user code, and the standard error of that. If there are fewer samples than `supposed` nanoseconds need,
+/// that is no more certain, and one sample more, because none at all is not certain either. The first samples of threads and
+/// processes that the program creates come after a period, so some of their time is not seen.
+fn sampled(user: SampledUser, recording: &Recording, supposed: f64) -> [f64; 2] {
+    let samples = (user.samples as f64).max(supposed / user.each);
+    let created =
+        recording.events.iter().filter(|event| matches!(event.kind, EventKind::Fork { .. })).count();
+    let unseen = created as f64 * user.period / 2.0;
+    [user.time, (user.each * (samples + 1.0).sqrt()).hypot(unseen)]
 }
 
-/// How much the events of these runs cost, as a multiple of the calibrated costs. By calibration it is 1. The traced runs over the untraced ones beside them say how much longer the whole run
-/// took, and each of the two counts as much as it is certain.
+/// How much the events of these runs cost, as a multiple of the calibrated costs. By calibration it is 1. The traced runs over the
+/// untraced ones beside them say how much longer the whole run took, and each of the two counts as much as it is certain.
 pub(super) fn scale(observed: &ObservedRuns, costs: &ObserverCosts) -> Option<f64> {
     let recording = typical(observed)?;
     let lags = Lags::of(recording);
@@ -170,21 +176,29 @@ pub(super) fn scale(observed: &ObservedRuns, costs: &ObserverCosts) -> Option<f6
     Some(solved([0.0, MAX_SCALE], more, combined(predicted, measured_more)))
 }
 
-/// The same costs of calls, but so divided into what lies within the calls and around them that the runs have as much user code as
-/// the calibration and samples say, each as certain as it is.
+/// The same costs, but those of calls so divided into what lies within them and around them that the runs have as much user code
+/// as the calibration and samples say, each as certain as it is.
 pub(super) fn with_user_code(observed: &ObservedRuns, costs: PointCosts) -> PointCosts {
     let Some((user, recording)) = observed.user.zip(typical(observed)) else { return costs };
-    let lags = Lags::of(recording);
+    let (lags, lengths) = (Lags::of(recording), lengths_of_calls(recording));
     let EventCost { around, within } = costs.syscall;
-    let moved = |more: f64| {
-        let syscall = EventCost { around: around - more, within: within + more };
-        lags.user(recording, &PointCosts { syscall, ..costs })
+    let divided = |moved: f64| EventCost { around: around - moved, within: within + moved };
+    let in_user_code = |moved| lags.user(recording, &PointCosts { syscall: divided(moved), ..costs });
+
+    let own = [in_user_code(0.0), CALIBRATION_ERROR * lengths.len() as f64 * costs.syscall.total()];
+    let likely = combined(own, sampled(user, recording, own[0]));
+    // no call is shorter than the observation within it
+    let longest = (median_of(&lengths).unwrap_or(0.0) - within).clamp(0.0, around.max(0.0));
+    PointCosts { syscall: divided(solved([-costs.syscall.total(), longest], in_user_code, likely)), ..costs }
+}
+
+/// How long the calls that returned took, as recorded, in nanoseconds.
+fn lengths_of_calls(recording: &Recording) -> Vec<f64> {
+    let length = |event: &Event| match &event.kind {
+        EventKind::Call(call) if call.result.is_some() => Some(event.at.as_f64() - call.entered.as_f64()),
+        _ => None,
     };
-    let calls = recording.events.iter().filter(|event| matches!(event.kind, EventKind::Call(_))).count();
-    let own = [moved(0.0), CALIBRATION_ERROR * calls as f64 * costs.syscall.total()];
-    let likely = combined(own, sampled(user));
-    let more = solved([-costs.syscall.total(), around], moved, likely);
-    PointCosts { syscall: EventCost { around: around - more, within: within + more }, ..costs }
+    recording.events.iter().filter_map(length).collect()
 }
 
 /// What of an untraced run lies between the entry of execve and the exit. A launch that is slow for other reasons makes no

@@ -11,13 +11,15 @@ use firstbyte_measure::tracer::event::Call;
 use firstbyte_measure::tracer::{Backend, Event, EventCost, EventKind, Recording};
 use firstbyte_measure::units::Nanos;
 use std::collections::HashMap;
-use std::mem::swap;
+use std::mem::{swap, take};
 
 /// What the walks ask of a call.
 #[derive(Clone, Copy, Debug, Default)]
 struct CallKind {
     /// It ends its thread or process.
     exits: bool,
+    /// It lasts until its thread ends, whatever ends that.
+    never_returns: bool,
     /// For what it may wait, which takes as long however slow the program is.
     wait: Option<Wait>,
     /// Nothing ended its wait before its timeout.
@@ -66,12 +68,13 @@ struct Thread {
     call: Option<usize>,
     /// It is not in user code, so it may wake others.
     in_kernel: bool,
-    /// It ends itself, by its last call.
-    exits: bool,
+    /// It was not in user code when it left the processor.
+    left_kernel: bool,
     /// It has ended. Another one may get its id.
     over: bool,
-    /// How long it was in user code, corrected.
+    /// How long it was in user code, corrected; before the page fault that it is in, too.
     user: Nanos,
+    user_before_fault: Nanos,
 }
 
 impl Thread {
@@ -172,10 +175,10 @@ impl Lags {
         end.unwrap_or_else(|| ends.iter().copied().fold(first, f64::max)) - first
     }
 
-    /// User code of all threads, in nanoseconds.
+    /// User code of all threads, in nanoseconds, until what the run was to wait for.
     pub(super) fn user(&self, recording: &Recording, costs: &PointCosts) -> f64 {
-        let threads = self.walked(recording, costs).threads;
-        threads.iter().flatten().map(|thread| thread.user.as_f64()).sum()
+        let walk = self.walked(recording, costs);
+        walk.user_until_reached.unwrap_or_else(|| walk.user())
     }
 
     /// Calls `then` with the recording while every event is where it would have been.
@@ -193,7 +196,7 @@ impl Lags {
         }
         let mut order: Vec<usize> = (0..recording.events.len()).collect();
         order.sort_by_key(|index| recording.events[*index].at);
-        recording.events = in_order(std::mem::take(&mut recording.events), &order);
+        recording.events = in_order(take(&mut recording.events), &order);
 
         let result = then(recording);
 
@@ -201,7 +204,7 @@ impl Lags {
         for (place, index) in order.into_iter().enumerate() {
             places[index] = place;
         }
-        recording.events = in_order(std::mem::take(&mut recording.events), &places);
+        recording.events = in_order(take(&mut recording.events), &places);
         for (event, times) in recording.events.iter_mut().zip(&mut times) {
             exchange(event, times);
         }
@@ -215,6 +218,7 @@ impl Lags {
             latest: self.places[&recording.root],
             latest_pid: recording.root,
             before: Before::default(),
+            user_until_reached: None,
             lags: self,
             costs,
         };
@@ -242,18 +246,28 @@ struct Walk<'l> {
     latest_pid: u32,
     /// What the stops took before the present instant.
     before: Before,
+    user_until_reached: Option<f64>,
     lags: &'l Lags,
     costs: &'l PointCosts,
 }
 
 impl Walk<'_> {
+    /// User code of all threads so far, in nanoseconds.
+    fn user(&self) -> f64 {
+        self.threads.iter().flatten().map(|thread| thread.user.as_f64()).sum()
+    }
+
     fn pass(&mut self, point: &Point, event: &Event) {
         if event.pid == 0 {
             // what we saw from outside follows what the tracee did last
             let latest = self.threads[self.latest].unwrap_or_default();
             let since = point.at.0 - latest.recorded.0;
             // before the thread goes on, which an unobserved one does at once
-            let is_seen_in_stop = self.lags.measures() && matches!(event.kind, EventKind::Reached { .. });
+            let is_reached = matches!(event.kind, EventKind::Reached { .. });
+            let is_seen_in_stop = self.lags.measures() && is_reached;
+            if is_reached {
+                self.user_until_reached.get_or_insert(self.user());
+            }
             self.times[point.event].end =
                 Nanos(latest.last.0 + if is_seen_in_stop { since.min(1) } else { since });
             return;
@@ -283,7 +297,11 @@ impl Walk<'_> {
         };
         match &event.kind {
             EventKind::Call(_) => (thread.call, thread.in_kernel) = (Some(point.event), true),
-            EventKind::OffCpu(_) => thread.in_kernel = true,
+            EventKind::OffCpu(_) => {
+                thread.left_kernel = thread.in_kernel;
+                thread.in_kernel = true;
+            }
+            EventKind::Fault(_) => thread.user_before_fault = thread.user,
             _ => {}
         }
     }
@@ -301,7 +319,7 @@ impl Walk<'_> {
         let costs = self.costs;
         let end = match &event.kind {
             EventKind::Call(call) => self.call_ends(point, event.pid, call),
-            EventKind::Fault(_) => self.own_end(point, costs.fault.within, costs.fault.around / 2.0),
+            EventKind::Fault(_) => self.fault_ends(point),
             EventKind::OffCpu(_) => self.runs_again(point, event),
             EventKind::Exit { .. } => self.exits(point),
             kind => self.own_end(point, 0.0, if is_other(kind) { costs.other } else { 0.0 }),
@@ -319,6 +337,14 @@ impl Walk<'_> {
         end
     }
 
+    fn fault_ends(&mut self, point: &Point) -> Nanos {
+        let EventCost { around, within } = self.costs.fault;
+        let end = self.own_end(point, within, around / 2.0);
+        let thread = self.threads[point.thread].get_or_insert_default();
+        thread.user = thread.user_before_fault;
+        end
+    }
+
     fn call_ends(&mut self, point: &Point, pid: u32, call: &Call) -> Nanos {
         let kind = self.lags.kinds[point.event];
         let EventCost { around, within } = self.costs.syscall;
@@ -331,10 +357,7 @@ impl Walk<'_> {
         let ended = if waits && wake.is_none() { self.ended_by_latest(point, pid) } else { None };
 
         let thread = self.threads[point.thread].get_or_insert_default();
-        // one that does not return lasts until the thread ends
-        let is_last = call.result.is_none();
-        thread.call = Some(point.event).filter(|_| is_last);
-        thread.exits = kind.exits;
+        thread.call = Some(point.event).filter(|_| kind.never_returns);
         let end = match wake {
             Some(wake) => {
                 let since = after_wake(call, point.at.as_f64() - wake.at.as_f64(), within + in_call);
@@ -353,7 +376,7 @@ impl Walk<'_> {
                 thread.stamp(point.at, self.lags.guesses())
             }
         };
-        thread.in_kernel = is_last;
+        thread.in_kernel = kind.never_returns;
         thread.lag += after;
         end
     }
@@ -385,7 +408,8 @@ impl Walk<'_> {
         let stop = within + around / 2.0 + self.before.all;
 
         let thread = self.threads[point.thread].get_or_insert_default();
-        let Some((recorded, corrected)) = wake.or(latest.filter(|_| !thread.exits)) else {
+        let ends_itself = thread.call.is_some_and(|call| self.lags.kinds[call].exits);
+        let Some((recorded, corrected)) = wake.or(latest.filter(|_| !ends_itself)) else {
             return self.own_end(point, 0.0, self.costs.other);
         };
         let since = (point.at.as_f64() - recorded.as_f64() - stop).max(0.0);
@@ -397,7 +421,8 @@ impl Walk<'_> {
         let EventKind::OffCpu(absence) = event.kind else { return point.at };
         let Times { begin, woken, .. } = self.times[point.event];
         let thread = self.threads[point.thread].get_or_insert_default();
-        let is_timer = thread.call.is_some_and(|call| self.lags.kinds[call].wait == Some(Wait::Sleep));
+        let sleeps = |kind: CallKind| kind.wait == Some(Wait::Sleep) && !kind.never_returns;
+        let is_timer = thread.call.is_some_and(|call| sleeps(self.lags.kinds[call]));
         let end = if absence.left.0 == 0 {
             thread.stamp(point.at, self.lags.guesses())
         } else if woken.0 > 0 && !is_timer {
@@ -407,7 +432,7 @@ impl Walk<'_> {
             let length = point.at.as_f64() - absence.left.as_f64();
             thread.wait_until(point.at, later(begin, length))
         };
-        thread.in_kernel = thread.call.is_some();
+        thread.in_kernel = take(&mut thread.left_kernel);
         thread.lag += self.costs.other;
         end
     }
@@ -427,7 +452,10 @@ impl Walk<'_> {
             EventKind::Fork { child_tid, .. } => {
                 // the creator pays for the observation
                 let lag = thread.lag - self.costs.other;
-                let child = Thread { lag, recorded: event.at, last: thread.last, ..Thread::default() };
+                // with bpf, it is seen when it begins to run
+                let in_kernel = !self.lags.by_ptrace;
+                let child =
+                    Thread { lag, recorded: event.at, last: thread.last, in_kernel, ..Thread::default() };
                 let known = &mut self.threads[self.lags.places[child_tid]];
                 *known = known.filter(|known| !known.over).or(Some(child));
             }
@@ -448,6 +476,7 @@ impl CallKind {
         let is_late = call.error() == Some(-i64::from(libc::ETIMEDOUT));
         CallKind {
             exits: name.starts_with("exit"),
+            never_returns: call.result.is_none(),
             wait,
             timed_out: is_late || wait == Some(Wait::Poll) && call.result == Some(0),
             woken: was_woken(call).then_some(if is_private { Waker::InProcess } else { Waker::Anywhere }),

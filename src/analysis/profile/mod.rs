@@ -238,9 +238,11 @@ impl Profile {
         self.stacks.entry(task).or_default().entry(stack).or_default().add(weighed);
     }
 
-    /// How many samples are of user code.
-    pub fn samples_in(streams: &[Stream]) -> u64 {
-        Profile::of(streams, &FileBinaries::default(), SystemTime::now(), &Own::default()).samples
+    /// How many samples are of user code, and for how many nanoseconds of all runs together they stand.
+    pub fn samples_in(streams: &[Stream]) -> (u64, f64) {
+        let profile = Profile::of(streams, &FileBinaries::default(), SystemTime::now(), &Own::default());
+        let weights = profile.stacks.values().flat_map(HashMap::values).map(|weighed| weighed.weight);
+        (profile.samples, weights.sum())
     }
 
     /// From stacks that are known already, with the innermost function first: each with its task and its count.
@@ -432,7 +434,7 @@ mod tests {
         };
         let records = [TaskEvent::Mapped(mapping), at(0x1000 + offset), at(0x1001 + offset)];
         let records = records.map(|event| record(1, [ROOT, ROOT], event)).to_vec();
-        assert_eq!(Profile::samples_in(&[Stream { root: ROOT, records, ..Stream::default() }]), 1);
+        assert_eq!(Profile::samples_in(&[Stream { root: ROOT, records, ..Stream::default() }]), (1, 1.0));
     }
 
     #[test]

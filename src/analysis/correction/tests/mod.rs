@@ -6,7 +6,7 @@ use crate::analysis::binaries::FileBinaries;
 use crate::analysis::runs::SampledUser;
 use crate::bench::BothKinds;
 use firstbyte_measure::arch::{Abi, Syscall, native_number};
-use firstbyte_measure::tracer::event::{Call, OffCpu, OnProcessor};
+use firstbyte_measure::tracer::event::{Call, Fault, OffCpu, OnProcessor};
 use firstbyte_measure::tracer::{Backend, Event, EventCost, EventCosts, EventKind, replay};
 use firstbyte_measure::units::Nanos;
 
@@ -289,12 +289,37 @@ fn an_uncertain_overhead_leaves_the_calibrated_costs() {
 }
 
 #[test]
+fn faults_and_threads_that_have_not_begun_are_no_user_code() {
+    let fault = Fault { entered: Nanos(1200), address: 0, ip: 0, user: true, write: None, major: false };
+    let mut events = vec![
+        call(1, "getpid", 1000, 1100, 1),
+        event(1, 1700, EventKind::Fault(Box::new(fault))),
+        call(1, "clone", 2000, 2100, 2),
+        fork(1, 2100, 2),
+        off(2, 0, 2200, 5000, None),
+        call(2, "getpid", 5100, 5200, 1),
+        off(1, 2300, 5900, 6000, None),
+        call(1, "getpid", 6100, 6200, 1),
+        Event { at: Nanos(6200), pid: 0, tid: 0, kind: EventKind::Reached { sign: None } },
+        call(1, "getpid", 9000, 9100, 1),
+    ];
+    let user = |events: &[Event]| {
+        let recording = recording(Backend::Bpf, events.to_vec());
+        Nanos::rounded(Lags::of(&recording).user(&recording, &PointCosts::default())).0
+    };
+    // around the fault, 100 and 300; of the thread, 100; around its creator's absence, 200 and 100
+    assert_eq!(user(&events), 800);
+    events.retain(|event| event.pid != 0);
+    assert_eq!(user(&events), 800 + 2800);
+}
+
+#[test]
 fn samples_say_where_the_events_of_bpf_took_their_time() {
     let each = EventCosts { syscall: EventCost { around: 600.0, within: 200.0 }, ..EventCosts::default() };
     let costs = Some(ObserverCosts { each, other: 0.0 });
     let untraced_wall = wall(&observed(1.7, 0.0), costs);
     for time in [30_000.0, 60_000.0, 80_000.0] {
-        let user = Some(SampledUser { time, samples: 1_000_000, each: 0.001, executions: 1 });
+        let user = Some(SampledUser { time, samples: 1_000_000, each: 0.001, period: 0.001, executions: 1 });
         let observed = ObservedRuns { user, ..observed(1.7, 0.0) };
         let (recording, costs) = (&observed.recordings[0], costs_of(&observed, costs));
         let [user, wall] = [Lags::user, Lags::wall].map(|of| of(&Lags::of(recording), recording, &costs));

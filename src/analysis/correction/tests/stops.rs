@@ -93,7 +93,7 @@ fn samples_say_how_much_is_user_code_whatever_stops_took() {
         let observed = ObservedRuns {
             recordings: vec![recording(Backend::Ptrace, with_readings(&[9000; 50]))],
             untraced: vec![110_000.0],
-            user: Some(SampledUser { time, samples: 1_000_000, each: 0.001, executions: 1 }),
+            user: Some(SampledUser { time, samples: 1_000_000, each: 0.001, period: 0.001, executions: 1 }),
             ..ObservedRuns::default()
         };
         let costs = costs_of(&observed, None);

@@ -165,11 +165,11 @@ pub(super) fn costs(pairs: &[Pair]) -> Option<EventCosts> {
 }
 
 /// An event costs at least so many nanoseconds. If it seems to cost less, the untraced rounds were disturbed.
-const LEAST: f64 = 10.0;
+const LEAST_COST: f64 = 10.0;
 
 /// What an event costs in all, divided by where.
 fn divided(total: f64, within: f64) -> EventCost {
-    let total = total.max(LEAST);
+    let total = total.max(LEAST_COST);
     let within = within.min(total);
     EventCost { around: total - within, within }
 }
@@ -268,7 +268,7 @@ mod tests {
             EventCosts { syscall, fault: EventCost { around: 13.0, within: 5.0 }, read: 15.0 }
         );
         assert!((median.syscall.total() - 50.0).abs() < 1e-9);
-        assert!((costs(&[pair(0, 0)]).unwrap().syscall.total() - LEAST).abs() < 1e-9);
+        assert!((costs(&[pair(0, 0)]).unwrap().syscall.total() - LEAST_COST).abs() < 1e-9);
         assert!(costs(&[]).is_none());
     }
 }

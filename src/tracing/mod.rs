@@ -71,9 +71,8 @@ impl<'p> Tracing<'p> {
         Ok(Tracing { plan, tracer: chosen.tracer, used, progress })
     }
 
-    /// Traces a command. `first` gets what the traced runs say, before the user code is
-    /// sampled. If the user interrupts it
-    /// after the first traced run, the analysis has what was found until then.
+    /// Traces a command. `first` gets what the traced runs say, before functions are sampled. If the user interrupts it after the
+    /// first traced run, the analysis has what was found until then.
     pub fn trace<E: From<TraceError>>(
         &mut self,
         command: &Command,

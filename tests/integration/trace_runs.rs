@@ -229,7 +229,7 @@ fn by_ptrace_too_a_program_that_only_makes_calls_spends_its_time_in_them() {
     assert!(calls > 2 * user, "{calls} ns in calls, {user} ns in user code");
 }
 
-/// What samples say of all threads is no part of what those do that wait.
+/// Threads that wait until the process ends are in their last call, not in user code.
 #[test]
 fn by_ptrace_too_a_program_that_computes_beside_waiting_threads_is_in_user_code() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -241,7 +241,7 @@ fn by_ptrace_too_a_program_that_computes_beside_waiting_threads_is_in_user_code(
     assert!(user > 2 * calls, "{calls} ns in calls, {user} ns in user code");
 }
 
-/// The nanoseconds of this kind.
+/// How many nanoseconds of the path are of this kind.
 fn attributed(document: &str, kind: &str) -> u64 {
     let result = &serde_json::from_str::<Value>(document).unwrap()["results"][0];
     let shares = result["attribution"].as_array().unwrap().iter().filter(|share| share["kind"] == kind);

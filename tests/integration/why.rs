@@ -149,7 +149,7 @@ fn shares_of_modules_are_those_that_perf_finds() {
             perf.keys().find(|file| file.starts_with("libpython")).map_or(words[0], String::as_str);
         let mut ours: BTreeMap<String, f64> = BTreeMap::new();
         for function in result["user_functions"].as_array().unwrap() {
-            // functions of Python and of a JavaScript that is not compiled yet are executed by the interpreter's file
+            // the interpreter's file executes functions of a language; compiled JavaScript hardly runs so early
             let is_native = function["language"].is_null();
             let module = if is_native { function["module"].as_str().unwrap() } else { interpreter };
             let file = module.rsplit('/').next().unwrap();

@@ -108,6 +108,18 @@ fn who_is_woken_by_a_thread_of_the_run_takes_over_its_lag() {
 }
 
 #[test]
+fn a_thread_that_is_killed_while_it_sleeps_takes_over_the_lag_of_the_killer() {
+    let mut sleep = call(2, "nanosleep", 1000, 1000, 0);
+    let EventKind::Call(sleeping) = &mut sleep.kind else { unreachable!() };
+    sleeping.result = None;
+    let mut events = vec![fork(1, 500, 2), sleep, off(2, 1050, 9050, 9100, Some(1))];
+    events.extend((0..10).map(|n| call(1, "getpid", 1000 + n * 500, 1100 + n * 500, 1)));
+    events.push(call(1, "kill", 9000, 9090, 0));
+    let all = corrected(Backend::Bpf, events);
+    assert!(all.iter().any(|event| event[0] == 2 && event[2] == 9100 - 1250), "{all:?}");
+}
+
+#[test]
 fn an_interrupt_that_a_working_thread_happened_to_take_hands_over_no_lag() {
     let mut events = vec![fork(1, 500, 2), off(1, 1050, 9050, 9100, Some(2)), call(1, "read", 1000, 9200, 8)];
     events.extend((0..10).map(|n| call(2, "getpid", 1000 + n * 500, 1100 + n * 500, 1)));
@@ -300,17 +312,21 @@ fn faults_and_threads_that_have_not_begun_are_no_user_code() {
         call(2, "getpid", 5100, 5200, 1),
         off(1, 2300, 5900, 6000, None),
         call(1, "getpid", 6100, 6200, 1),
-        Event { at: Nanos(6200), pid: 0, tid: 0, kind: EventKind::Reached { sign: None } },
+        event(1, 6300, EventKind::ExecEnter),
+        off(1, 6400, 6600, 6700, None),
+        event(1, 6900, EventKind::ExecExit { result: -2 }),
+        call(1, "getpid", 7000, 7100, 1),
+        Event { at: Nanos(7100), pid: 0, tid: 0, kind: EventKind::Reached { sign: None } },
         call(1, "getpid", 9000, 9100, 1),
     ];
     let user = |events: &[Event]| {
         let recording = recording(Backend::Bpf, events.to_vec());
         Nanos::rounded(Lags::of(&recording).user(&recording, &PointCosts::default())).0
     };
-    // around the fault, 100 and 300; of the thread, 100; around its creator's absence, 200 and 100
-    assert_eq!(user(&events), 800);
+    // around the fault, 100 and 300; of the thread, 100; around its creator's absence, 200 and 100; around the exec, 100 each
+    assert_eq!(user(&events), 1000);
     events.retain(|event| event.pid != 0);
-    assert_eq!(user(&events), 800 + 2800);
+    assert_eq!(user(&events), 1000 + 1900);
 }
 
 #[test]

@@ -141,6 +141,17 @@ fn functions_lines_threads_and_children_are_those_of_the_program() {
 }
 
 #[test]
+fn expensive_copies_make_the_period_longer_up_to_a_limit() {
+    let Some(mut sampler) = sampler() else { return };
+    let longest = Nanos(5_000_000);
+    sampler.use_period(Nanos(100_000), longest);
+    sampler.learn((Nanos(2_000_000), 1000));
+    assert!(sampler.period > Nanos(100_000) && sampler.period <= longest, "{:?}", sampler.period);
+    sampler.learn((Nanos(1_000_000_000), 1000));
+    assert_eq!(sampler.period, longest);
+}
+
+#[test]
 fn where_no_interpreter_ran_nothing_is_said() {
     let Some(mut sampler) = sampler() else { return };
     sampler.use_period(Nanos(100_000), Nanos(2_000_000));

@@ -1,12 +1,13 @@
 //! The functions of one ELF file: from its own symbol tables, and from its debug file or from packed symbols where it has
 //! been stripped.
 
-use super::cold_parts::Parts;
 use super::debug_files::{DebugFolders, packed_symbols};
+use super::unnamed_parts::Parts;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ impl Symbols {
             all.extend(more.iter().flat_map(functions));
         }
         all.extend(cold_parts(file, &all));
+        all.extend(builtins(file, &all));
 
         // of several names of one function, the one that a program uses: `malloc`, not `__libc_malloc`
         let underscores = |name: &str| name.len() - name.trim_start_matches('_').len();
@@ -75,6 +77,22 @@ fn cold_parts(file: &object::File<'_>, all: &[(u64, u64, Arc<str>)]) -> Vec<(u64
         Some((cold.start, cold.end - cold.start, format!("{name}.cold").into()))
     };
     all.iter().filter(|(.., name)| is_divided(name)).filter_map(cold).collect()
+}
+
+/// What files with V8 in them export, also stripped ones.
+const OF_V8: &str = "_ZN2v82V810GetVersionEv"; // v8::V8::GetVersion
+/// V8's own code for executing functions: the beginning of its names, and one for all of it.
+pub(super) const V8_BUILTIN: &str = "Builtins_";
+pub(super) const V8_BUILTINS: &str = "Builtins_*";
+
+/// The builtins of V8, where they have no symbols.
+fn builtins(file: &object::File<'_>, all: &[(u64, u64, Arc<str>)]) -> Option<(u64, u64, Arc<str>)> {
+    let has = |start: &str| all.iter().any(|(.., name)| name.starts_with(start));
+    if !has(OF_V8) || has(V8_BUILTIN) {
+        return None;
+    }
+    let Range { start, end } = Parts::of(file)?.builtins()?;
+    Some((start, end - start, V8_BUILTINS.into()))
 }
 
 fn functions(file: &object::File<'_>) -> Vec<(u64, u64, Arc<str>)> {

@@ -5,7 +5,6 @@ use super::support::{as_nobody, of_nobody, skipped, write_executable};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use tempfile::TempDir;
 
 /// Without inlining: the time of an inlined function counts for its caller.
@@ -166,7 +165,10 @@ fn functions_of_node_have_their_file_and_their_package() {
             !stacks.contains("(burn.js:37);Builtins_"),
             "{context}: the interpreter is left out\n{stacks}"
         );
-        assert!(stacks.contains("prepare (index.js:1);v8::internal::JsonStringify"), "{context}\n{stacks}");
+        // in some stripped builds, V8's own functions have no names
+        let has_names = stacks.contains(";v8::internal::");
+        let in_json = stacks.contains("prepare (index.js:1);v8::internal::JsonStringify");
+        assert!(in_json || !has_names, "{context}\n{stacks}");
         eprintln!("true: JavaScript {context}: {} samples", result["sampling"]["samples"]);
     }
 }
@@ -199,10 +201,7 @@ fn assert_lines_and_callers(is_alone: bool) {
         let context = node.to_str().unwrap();
 
         let loops = row(&result, "JavaScript", "loops");
-        assert_eq!(loops["lines"].is_array(), has_lines(&node), "{context}");
-        if has_lines(&node) {
-            assert_lines(loops, is_alone, context);
-        }
+        assert_lines(loops, is_alone, context);
 
         let down =
             " (interpreted.mjs:1)".to_owned() + &";down (burn.js:27)".repeat(201) + ";loops (burn.js:18)";
@@ -210,14 +209,6 @@ fn assert_lines_and_callers(is_alone: bool) {
         let generated = ";exports.consume (burn.js:33);produce (burn.js:29);loops (burn.js:18)";
         assert!(stacks.contains(generated), "{context}: no generator\n{stacks}");
     }
-}
-
-/// Newer ones keep the places of a function's lines elsewhere.
-fn has_lines(node: &Path) -> bool {
-    let version = Command::new(node).arg("--version").output().unwrap().stdout;
-    let version = String::from_utf8(version).unwrap();
-    let major = version.trim_start_matches('v').split('.').next().unwrap();
-    major.parse::<u32>().unwrap() <= 24
 }
 
 /// The lines of the two loops.

@@ -6,6 +6,7 @@
 
 use super::packages::package;
 use super::{Frame, GENERATED, NativeFrame, Running, SourceLine, work};
+use crate::analysis::symbols::{V8_BUILTIN, V8_BUILTINS};
 use firstbyte_measure::sampler::{Joint, LanguageFrame, LanguageStack};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -109,9 +110,13 @@ fn by_runs(mut native: Vec<Frame>, language: &LanguageStack, main_loop: &str) ->
 /// What V8 does for a function, beside executing it and work of a known kind, by the beginning of names.
 const V8_SNAPSHOT: &str = "v8::internal::Snapshot";
 
-/// V8's own code for executing functions. Its handlers execute one instruction each.
-const V8_BUILTIN: &str = "Builtins_";
+/// V8's handlers execute one instruction each.
 const V8_HANDLER: &str = "Handler";
+
+/// Where builtins have no names, the registers tell: of those that a handler calls, they still say its place, or nothing.
+fn may_be_handler(builtin: &str) -> bool {
+    builtin.ends_with(V8_HANDLER) || builtin == V8_BUILTINS
+}
 
 /// Each language frame takes the place of the native frame with the same frame pointer.
 fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Running> {
@@ -132,7 +137,7 @@ fn by_pointers(native: Vec<NativeFrame>, language: &LanguageStack) -> Vec<Runnin
         if let Some(of_language) = found(&native) {
             // builtins without a frame of their own use that of their caller
             if last.replace(native.pointer) != Some(native.pointer) {
-                let is_handler = index == 0 && name(&native.frame).ends_with(V8_HANDLER);
+                let is_handler = index == 0 && may_be_handler(name(&native.frame));
                 let line = running_line(of_language, is_handler, is_builtin(&native));
                 stack.push(Running { line, ..running(of_language) });
             }
@@ -153,7 +158,7 @@ fn executing(frame: Frame) -> Running {
 /// Compiled code does not keep its line.
 fn running_line(frame: &LanguageFrame, is_handler: bool, is_interpreted: bool) -> Option<u32> {
     match (is_handler, is_interpreted) {
-        (true, _) => frame.native.and_then(|native| native.line_in_handler),
+        (true, _) => frame.native.and_then(|native| native.line_in_registers),
         (false, true) => frame.line,
         (false, false) => None,
     }
@@ -322,7 +327,7 @@ mod tests {
             function: Arc::new(function(name)),
             line: Some(2),
             begins_run: false,
-            native: Some(NativePart { pointer: *pointer, line_in_handler: Some(3) }),
+            native: Some(NativePart { pointer: *pointer, line_in_registers: Some(3) }),
         };
         let frames = own.iter().map(own_frame).collect();
         let (interpreter, joint) = ("/node".into(), Joint::FramePointers);
@@ -377,6 +382,7 @@ mod tests {
     fn a_line_of_v8_is_known_of_interpreted_code() {
         let line = |function: &str| merged_by_pointers(&[(function, 30)], &[("f", 30)]).1;
         assert_eq!(line("/node:Builtins_StarHandler"), Some(3), "by the registers");
+        assert_eq!(line("/node:Builtins_*"), Some(3), "of a stripped file");
         assert_eq!(line("/node:Builtins_InterpreterEntryTrampoline"), Some(2));
         assert_eq!(line("generated code:"), None);
     }

@@ -52,7 +52,7 @@ pub(in crate::sampler) struct RawFrame {
 pub(in crate::sampler) struct RawNative {
     pub(in crate::sampler) pointer: u64,
     /// The instruction by the registers.
-    pub(in crate::sampler) offset_in_handler: Option<i64>,
+    pub(in crate::sampler) offset_in_registers: Option<i64>,
 }
 
 impl RawFrame {
@@ -64,7 +64,7 @@ impl RawFrame {
     pub(in crate::sampler) fn named(&self) -> LanguageFrame {
         let native = self.native.map(|native| NativePart {
             pointer: native.pointer,
-            line_in_handler: native.offset_in_handler.and_then(|offset| self.code.line(offset)),
+            line_in_registers: native.offset_in_registers.and_then(|offset| self.code.line(offset)),
         });
         LanguageFrame {
             function: self.code.function(),

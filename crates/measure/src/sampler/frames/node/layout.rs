@@ -5,6 +5,7 @@
 //! constants that are not exported in all versions are those of `src/objects` and `src/execution/frame-constants.h`.
 
 use super::super::elf::Elf;
+use super::text::Marks;
 use std::collections::HashMap;
 
 /// Offsets in bytes: of fields from the beginning of their objects, in frames from the frame pointer.
@@ -27,8 +28,8 @@ pub(super) struct Layout {
     pub(super) has_early_positions: bool,
     /// `BytecodeArray.source_position_table`.
     pub(super) positions: u64,
-    /// Whether that table is understood. From V8 14 on, which has another encoding, it is not.
-    pub(super) has_known_positions: bool,
+    /// How that table is written.
+    pub(super) marks: Marks,
     /// The offset of its first bytecode, as frames count.
     pub(super) first_bytecode: i64,
 }
@@ -114,7 +115,7 @@ impl Layout {
             script_source: offset("class_Script__source__Object").or(script_name.checked_sub(8))?,
             has_early_positions: known("scopeinfo_idx_first_vars")? >= 5,
             positions: if has_wrapper { 24 } else { 32 },
-            has_known_positions: major < 14,
+            marks: if major < 14 { Marks::Sign } else { Marks::Bits },
             first_bytecode: i64::from(known("class_BytecodeArray__data__uintptr_t").unwrap_or(54)) - 1,
         })
     }

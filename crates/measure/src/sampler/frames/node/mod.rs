@@ -173,13 +173,15 @@ impl Walk<'_, '_> {
         let bytecode = self.bytecode(pointer);
         let code = self.function(shared, bytecode)?;
 
-        let offset = bytecode.and_then(|_| self.offset(pointer)).unwrap_or(NOWHERE);
-        let offset_in_handler = bytecode.and_then(|bytecode| self.offset_in_handler(pointer, bytecode));
-        let native = Some(RawNative { pointer, offset_in_handler });
-        Some(RawFrame { code, offset, begins_run: false, native })
+        let offset = bytecode.and_then(|_| self.offset(pointer));
+        // code that was compiled without optimisation has the bytecode, but no offset: registers have old ones
+        let interpreted = bytecode.filter(|_| offset.is_some());
+        let offset_in_registers = interpreted.and_then(|it| self.offset_in_registers(pointer, it));
+        let native = Some(RawNative { pointer, offset_in_registers });
+        Some(RawFrame { code, offset: offset.unwrap_or(NOWHERE), begins_run: false, native })
     }
 
-    /// The bytecode that the frame executes; `None`: it executes compiled code.
+    /// The bytecode of the function; `None`: the frame executes optimised code.
     fn bytecode(&mut self, pointer: u64) -> Option<u64> {
         let layout = self.heap.layout;
         let bytecode = self.heap.memory.word(pointer.wrapping_add_signed(layout.frame.bytecode))?;
@@ -193,7 +195,7 @@ impl Walk<'_, '_> {
         Some(i64::from(small(offset)?) - layout.first_bytecode)
     }
 
-    fn offset_in_handler(&self, pointer: u64, bytecode: u64) -> Option<i64> {
+    fn offset_in_registers(&self, pointer: u64, bytecode: u64) -> Option<i64> {
         let place = &self.stopped.place;
         let is_running = place.fp == pointer && place.v8_bytecode == bytecode;
         let offset = i64::try_from(place.v8_offset).ok().filter(|_| is_running)?;
@@ -226,9 +228,8 @@ impl Walk<'_, '_> {
         // a script without a name has another object there
         let file = self.heap.name(file).unwrap_or_else(|| "<anonymous>".to_owned());
         let scope = self.heap.scope(scope, source.text.length())?;
-        let bytecode = bytecode.filter(|_| layout.has_known_positions);
         let table = bytecode.and_then(|bytecode| self.heap.table(bytecode, layout.positions));
-        let positions = Positions { table: table.unwrap_or_default() };
+        let positions = Positions { table: table.unwrap_or_default(), marks: layout.marks };
         let (name, start, named) = (scope.name, scope.start, OnceLock::new());
         Some(Function { name, file: path(&file), source, start, positions, named })
     }

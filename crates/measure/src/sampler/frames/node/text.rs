@@ -68,22 +68,38 @@ fn ends(text: &Text) -> Vec<u32> {
 /// `src/codegen/source-position-table.cc`.
 #[derive(Debug, Default)]
 pub(super) struct Positions {
-    /// Pairs: so many bytes of instructions later, so much further in the source. The first number of a pair is negative for
-    /// an expression.
+    /// Pairs: so many bytes of instructions later, so much further in the source.
     pub(super) table: Vec<u8>,
+    pub(super) marks: Marks,
+}
+
+/// How the first number of a pair tells a statement from an expression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Marks {
+    /// It is negative for an expression.
+    #[default]
+    Sign,
+    /// From V8 14 on: by one of its two lowest bits. It has no sign, and the first one counts from the function's entry, whose
+    /// offset is -1.
+    Bits,
 }
 
 impl Positions {
     /// The position of the instruction at `offset`.
     pub(super) fn at(&self, offset: i64) -> Option<u32> {
-        let (mut bytes, mut at, mut place, mut found) = (self.table.iter(), 0_i64, 0_i64, None);
+        let (mut bytes, mut place, mut found) = (self.table.iter(), 0_i64, None);
+        let mut at = if self.marks == Marks::Bits { -1_i64 } else { 0 };
         while let (Some(later), Some(further)) = (number(&mut bytes), number(&mut bytes)) {
-            let later = if later < 0 { -(later + 1) } else { later };
+            let later = match (self.marks, signed(later)) {
+                (Marks::Bits, _) => (later >> 2).cast_signed(),
+                (Marks::Sign, expression @ ..0) => -(expression + 1),
+                (Marks::Sign, statement) => statement,
+            };
             at = at.checked_add(later)?;
             if at > offset {
                 break;
             }
-            place = place.wrapping_add(further);
+            place = place.wrapping_add(signed(further));
             found = Some(place);
         }
         // `SourcePosition`: a bit that says that it is in another language, then the offset plus one
@@ -92,17 +108,22 @@ impl Positions {
     }
 }
 
-/// Groups of seven bits, the lowest ones first; the lowest bit of all is the sign.
-fn number(bytes: &mut std::slice::Iter<'_, u8>) -> Option<i64> {
+/// Groups of seven bits, the lowest ones first.
+fn number(bytes: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
     let (mut value, mut shift) = (0_u64, 0);
     loop {
         let byte = *bytes.next()?;
         value |= u64::from(byte & 0x7f).checked_shl(shift)?;
         shift += 7;
         if byte & 0x80 == 0 {
-            return Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed());
+            return Some(value);
         }
     }
+}
+
+/// The lowest bit is the sign.
+fn signed(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }
 
 #[cfg(test)]
@@ -117,12 +138,25 @@ mod tests {
     #[test]
     fn an_instruction_has_the_position_of_the_last_entry_before_it() {
         // at 0 the offset 20, five later as an expression 10 further
-        let positions = Positions { table: [0, 42, -6, 20].map(written).to_vec() };
+        let positions = Positions { table: [0, 42, -6, 20].map(written).to_vec(), marks: Marks::Sign };
         assert_eq!([0, 4, 5, 6, 99].map(|at| positions.at(at)), [20, 20, 30, 30, 30].map(Some));
         assert_eq!(positions.at(-1), None);
         assert_eq!(Positions::default().at(3), None);
         // 300 in two bytes
-        assert_eq!(number(&mut [0xd8, 4].iter()), Some(300));
+        assert_eq!(number(&mut [0xd8, 4].iter()).map(signed), Some(300));
+    }
+
+    /// The beginning of a table of Node.js 26, whose `--print-bytecode` says: 42 S at 0, 60 S at 2, 65 S at 4, 65 E at 6, 81 S
+    /// at 12, and, further on, 71 S at 36.
+    #[test]
+    fn from_v8_14_on_instructions_are_counted_from_the_entry_of_the_function() {
+        let table = [
+            0x02, 0x6c, 0x07, 0x40, 0x0b, 0x48, 0x0b, 0x14, 0x0a, 0x00, 0x1b, 0x40, 0x0a, 0x1c, 0x2b, 0x24,
+            0x0e, 0x10, 0x16, 0x28, 0x13, 0x9f, 0x01,
+        ];
+        let positions = Positions { table: table.to_vec(), marks: Marks::Bits };
+        let at = [-1, 0, 1, 2, 4, 6, 11, 12, 35, 36].map(|offset| positions.at(offset).unwrap());
+        assert_eq!(at, [26, 42, 42, 60, 65, 65, 65, 81, 111, 71]);
     }
 
     #[test]
@@ -141,7 +175,9 @@ mod tests {
     fn damaged_tables_end() {
         for length in 0..40 {
             for byte in [0, 1, 0x7f, 0x80, 0xff] {
-                Positions { table: vec![byte; length] }.at(i64::MAX);
+                for marks in [Marks::Sign, Marks::Bits] {
+                    Positions { table: vec![byte; length], marks }.at(i64::MAX);
+                }
             }
         }
     }

@@ -7,7 +7,6 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -76,23 +75,25 @@ fn cold_parts(file: &object::File<'_>, all: &[(u64, u64, Arc<str>)]) -> Vec<(u64
         let cold = Parts::of(file)?.cold(&function)?;
         Some((cold.start, cold.end - cold.start, format!("{name}.cold").into()))
     };
-    all.iter().filter(|(.., name)| is_divided(name)).filter_map(cold).collect()
+    // a file that has many such symbols is none of an interpreter
+    all.iter().filter(|(.., name)| is_divided(name)).take(DIVIDED.len()).filter_map(cold).collect()
 }
 
-/// What files with V8 in them export, also stripped ones.
-const OF_V8: &str = "_ZN2v82V810GetVersionEv"; // v8::V8::GetVersion
+/// What Node.js exports about V8 for debuggers, also where it is stripped.
+const OF_V8: &str = "v8dbg_";
 /// V8's own code for executing functions: the beginning of its names, and one for all of it.
 pub(super) const V8_BUILTIN: &str = "Builtins_";
 pub(super) const V8_BUILTINS: &str = "Builtins_*";
 
 /// The builtins of V8, where they have no symbols.
 fn builtins(file: &object::File<'_>, all: &[(u64, u64, Arc<str>)]) -> Option<(u64, u64, Arc<str>)> {
-    let has = |start: &str| all.iter().any(|(.., name)| name.starts_with(start));
-    if !has(OF_V8) || has(V8_BUILTIN) {
+    let is_of_v8 = |symbol: object::Symbol<'_, '_>| symbol.name().is_ok_and(|name| name.starts_with(OF_V8));
+    if !file.dynamic_symbols().any(is_of_v8) || all.iter().any(|(.., name)| name.starts_with(V8_BUILTIN)) {
         return None;
     }
-    let Range { start, end } = Parts::of(file)?.builtins()?;
-    Some((start, end - start, V8_BUILTINS.into()))
+    let range = Parts::of(file)?.builtins()?;
+    let is_known = all.iter().any(|(address, ..)| range.contains(address));
+    (!is_known).then(|| (range.start, range.end - range.start, V8_BUILTINS.into()))
 }
 
 fn functions(file: &object::File<'_>) -> Vec<(u64, u64, Arc<str>)> {

@@ -67,11 +67,11 @@ pub(super) struct FrameLayout {
 
 impl Layout {
     /// `None`: there is no V8 in it, or it does not say enough.
-    pub(super) fn of(elf: &Elf<'_>, major: u32) -> Option<Layout> {
-        Layout::from_constants(&elf.figures("v8dbg_"), major)
+    pub(super) fn of(elf: &Elf<'_>, version: (u32, u32)) -> Option<Layout> {
+        Layout::from_constants(&elf.figures("v8dbg_"), version)
     }
 
-    fn from_constants(constants: &HashMap<&str, i32>, major: u32) -> Option<Layout> {
+    fn from_constants(constants: &HashMap<&str, i32>, version: (u32, u32)) -> Option<Layout> {
         let known = |name: &str| constants.get(name).copied();
         let offset = |name: &str| known(name).and_then(|it| u64::try_from(it).ok());
         // the end of the name is a type
@@ -115,7 +115,7 @@ impl Layout {
             script_source: offset("class_Script__source__Object").or(script_name.checked_sub(8))?,
             has_early_positions: known("scopeinfo_idx_first_vars")? >= 5,
             positions: if has_wrapper { 24 } else { 32 },
-            marks: if major < 14 { Marks::Sign } else { Marks::Bits },
+            marks: if version < (13, 7) { Marks::Sign } else { Marks::Bits },
             first_bytecode: i64::from(known("class_BytecodeArray__data__uintptr_t").unwrap_or(54)) - 1,
         })
     }
@@ -151,7 +151,7 @@ pub(super) mod example {
     ];
 
     pub(in super::super) fn layout() -> Layout {
-        Layout::from_constants(&HashMap::from(CONSTANTS), 11).unwrap()
+        Layout::from_constants(&HashMap::from(CONSTANTS), (11, 3)).unwrap()
     }
 }
 
@@ -165,15 +165,15 @@ mod tests {
         let mut constants = HashMap::from(CONSTANTS);
         constants.remove("class_Script__source__Object");
         constants.remove("class_BytecodeArray__data__uintptr_t");
-        assert_eq!(Layout::from_constants(&constants, 11), Some(layout()));
+        assert_eq!(Layout::from_constants(&constants, (11, 3)), Some(layout()));
 
         constants.remove("class_SharedFunctionInfo__name_or_scope_info__Object");
-        assert_eq!(Layout::from_constants(&constants, 11), None);
+        assert_eq!(Layout::from_constants(&constants, (11, 3)), None);
         constants.insert("class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_", 24);
         constants.insert("class_SharedFunctionInfo__script__Tagged_HeapObject_", 40);
         constants.insert("class_BytecodeArray__wrapper__Tagged_BytecodeWrapper_", 16);
         constants.insert("scopeinfo_idx_first_vars", 5);
-        let later = Layout::from_constants(&constants, 11).unwrap();
+        let later = Layout::from_constants(&constants, (11, 3)).unwrap();
         assert_eq!((later.name_or_scope, later.script, later.positions), (24, 40, 24));
         assert!(later.has_early_positions);
     }

@@ -80,9 +80,10 @@ pub(super) fn stated(elf: &Elf<'_>, _: &Path) -> Option<Box<dyn interpreter::Sta
         let symbol = format!("_ZN2v88internal7Version6{part}_E");
         elf.address(&symbol).and_then(|at| elf.word(at)).unwrap_or_default()
     });
-    let layout = Layout::of(elf, major).map(Arc::new);
+    let version = (major, minor);
+    let layout = Layout::of(elf, version).map(Arc::new);
     let is_node = layout.is_some() || elf.address(EXPORTED).is_some();
-    is_node.then(|| Box::new(Stated { version: (major, minor), layout }) as Box<dyn interpreter::Stated>)
+    is_node.then(|| Box::new(Stated { version, layout }) as Box<dyn interpreter::Stated>)
 }
 
 impl interpreter::Stated for Stated {
@@ -125,8 +126,8 @@ impl frame::Code for Function {
 /// Where a frame of a function has what belongs to it, in bytes below the frame pointer.
 const CONTEXT: usize = 8;
 const FUNCTION: usize = 16;
-/// An offset that no instruction has.
-const NOWHERE: i64 = -1;
+/// An offset that no instruction has. The entry of a function has -1.
+const NOWHERE: i64 = i64::MIN;
 
 impl Interpreter for Node {
     /// What may be frames.
@@ -195,11 +196,15 @@ impl Walk<'_, '_> {
         Some(i64::from(small(offset)?) - layout.first_bytecode)
     }
 
-    fn offset_in_registers(&self, pointer: u64, bytecode: u64) -> Option<i64> {
+    /// The instruction by the registers, if they are of this frame. Compiled builtins may keep anything in them, but only an
+    /// offset of this bytecode is taken.
+    fn offset_in_registers(&mut self, pointer: u64, bytecode: u64) -> Option<i64> {
         let place = &self.stopped.place;
         let is_running = place.fp == pointer && place.v8_bytecode == bytecode;
         let offset = i64::try_from(place.v8_offset).ok().filter(|_| is_running)?;
-        offset.checked_sub(self.heap.layout.first_bytecode)
+        let offset = offset.checked_sub(self.heap.layout.first_bytecode)?;
+        let length = i64::from(self.heap.array_length(bytecode)?);
+        (0..length).contains(&offset).then_some(offset)
     }
 
     fn function(&mut self, shared: u64, bytecode: Option<u64>) -> Option<Arc<Function>> {
@@ -272,6 +277,14 @@ mod tests {
     use super::super::random::{named, near, random};
     use super::*;
     use crate::tracer::ptrace::place::StoppedAt;
+
+    /// The entry of a function has a position, too.
+    #[test]
+    fn a_frame_without_an_offset_has_no_line() {
+        let table = vec![2, 0x6c, 7, 0x40];
+        let positions = Positions { table, marks: text::Marks::Bits };
+        assert_eq!((positions.at(-1), positions.at(NOWHERE)), (Some(26), None));
+    }
 
     #[test]
     fn a_url_is_a_path() {

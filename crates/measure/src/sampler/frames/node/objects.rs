@@ -54,6 +54,11 @@ impl Heap<'_, '_> {
         self.memory.word(object.wrapping_sub(1).wrapping_add(offset))
     }
 
+    /// Of an array of bytes or bytecode.
+    pub(super) fn array_length(&mut self, array: u64) -> Option<u32> {
+        small(self.field(array, LENGTH)?)
+    }
+
     /// The object in a field, if it has the type.
     pub(super) fn object(&mut self, object: u64, offset: u64, kind: u16) -> Option<u64> {
         let found = self.field(object, offset)?;
@@ -137,7 +142,7 @@ impl Heap<'_, '_> {
         let array = self.field(object, offset)?;
         let kind = self.kind(array)?;
         self.layout.types.bytes.contains(&kind).then_some(())?;
-        let length = small(self.field(array, LENGTH)?)?;
+        let length = self.array_length(array)?;
         self.memory.bytes(array.wrapping_sub(1).wrapping_add(BYTES), length.into(), TABLE)
     }
 }

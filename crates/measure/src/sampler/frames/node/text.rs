@@ -73,14 +73,16 @@ pub(super) struct Positions {
     pub(super) marks: Marks,
 }
 
+/// `kFunctionEntryBytecodeOffset`, from which the first pair counts.
+const ENTRY: i64 = -1;
+
 /// How the first number of a pair tells a statement from an expression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Marks {
     /// It is negative for an expression.
     #[default]
     Sign,
-    /// From V8 14 on: by one of its two lowest bits. It has no sign, and the first one counts from the function's entry, whose
-    /// offset is -1.
+    /// From V8 13.7 on: by one of its two lowest bits. It has no sign.
     Bits,
 }
 
@@ -88,7 +90,7 @@ impl Positions {
     /// The position of the instruction at `offset`.
     pub(super) fn at(&self, offset: i64) -> Option<u32> {
         let (mut bytes, mut place, mut found) = (self.table.iter(), 0_i64, None);
-        let mut at = if self.marks == Marks::Bits { -1_i64 } else { 0 };
+        let mut at = ENTRY;
         while let (Some(later), Some(further)) = (number(&mut bytes), number(&mut bytes)) {
             let later = match (self.marks, signed(later)) {
                 (Marks::Bits, _) => (later >> 2).cast_signed(),
@@ -130,33 +132,33 @@ fn signed(number: u64) -> i64 {
 mod tests {
     use super::*;
 
-    /// A small number as V8 writes it.
-    fn written(number: i8) -> u8 {
-        ((number << 1) ^ (number >> 7)).cast_unsigned()
-    }
+    /// The beginning of the tables of one function. Its `--print-bytecode` has the positions 42 at 0, 60 at 2, 65 at 4 and at 6,
+    /// 81, 88, 97, 101 and 111 in the first loop, and then 71; its entry is at 26.
+    const OF_NODE_20: [u8; 23] = [
+        0x01, 0x6c, 0x02, 0x40, 0x04, 0x48, 0x04, 0x14, 0x05, 0x00, 0x0a, 0x40, 0x05, 0x1c, 0x14, 0x24, 0x07,
+        0x10, 0x0b, 0x28, 0x08, 0x9f, 0x01,
+    ];
+    const OF_NODE_26: [u8; 23] = [
+        0x02, 0x6c, 0x07, 0x40, 0x0b, 0x48, 0x0b, 0x14, 0x0a, 0x00, 0x1b, 0x40, 0x0a, 0x1c, 0x2b, 0x24, 0x0e,
+        0x10, 0x16, 0x28, 0x13, 0x9f, 0x01,
+    ];
 
     #[test]
-    fn an_instruction_has_the_position_of_the_last_entry_before_it() {
-        // at 0 the offset 20, five later as an expression 10 further
-        let positions = Positions { table: [0, 42, -6, 20].map(written).to_vec(), marks: Marks::Sign };
-        assert_eq!([0, 4, 5, 6, 99].map(|at| positions.at(at)), [20, 20, 30, 30, 30].map(Some));
-        assert_eq!(positions.at(-1), None);
+    fn an_instruction_has_the_position_of_the_last_entry_up_to_it() {
+        // an instruction of the first loop is a byte longer in Node.js 26
+        for (table, marks, longer) in [(OF_NODE_20, Marks::Sign, 0), (OF_NODE_26, Marks::Bits, 1)] {
+            let positions = Positions { table: table.to_vec(), marks };
+            let of = |offsets: &[i64]| -> Vec<u32> {
+                offsets.iter().map(|offset| positions.at(*offset).unwrap()).collect()
+            };
+            assert_eq!(of(&[-1, 0, 1, 2, 3, 4, 6, 10]), [26, 42, 42, 60, 60, 65, 65, 65], "{marks:?}");
+            let later = [11, 12, 13, 23, 26, 31, 34, 35, 99].map(|offset| offset + longer);
+            assert_eq!(of(&later), [81, 81, 88, 97, 101, 111, 111, 71, 71], "{marks:?}");
+            assert_eq!(positions.at(-2), None);
+        }
         assert_eq!(Positions::default().at(3), None);
         // 300 in two bytes
         assert_eq!(number(&mut [0xd8, 4].iter()).map(signed), Some(300));
-    }
-
-    /// The beginning of a table of Node.js 26, whose `--print-bytecode` says: 42 S at 0, 60 S at 2, 65 S at 4, 65 E at 6, 81 S
-    /// at 12, and, further on, 71 S at 36.
-    #[test]
-    fn from_v8_14_on_instructions_are_counted_from_the_entry_of_the_function() {
-        let table = [
-            0x02, 0x6c, 0x07, 0x40, 0x0b, 0x48, 0x0b, 0x14, 0x0a, 0x00, 0x1b, 0x40, 0x0a, 0x1c, 0x2b, 0x24,
-            0x0e, 0x10, 0x16, 0x28, 0x13, 0x9f, 0x01,
-        ];
-        let positions = Positions { table: table.to_vec(), marks: Marks::Bits };
-        let at = [-1, 0, 1, 2, 4, 6, 11, 12, 35, 36].map(|offset| positions.at(offset).unwrap());
-        assert_eq!(at, [26, 42, 42, 60, 65, 65, 65, 81, 111, 71]);
     }
 
     #[test]

@@ -1,5 +1,12 @@
 //! The parts of a section, which [`super::markup`] writes.
 
+/// A finding of a trace, and what lies within its time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PageFinding {
+    pub(crate) text: String,
+    pub(crate) parts: Vec<String>,
+}
+
 /// A part of the page with a tab of its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
@@ -50,6 +57,10 @@ pub(crate) enum PageBlock {
     List {
         title: String,
         items: Vec<String>,
+    },
+    Findings {
+        title: &'static str,
+        findings: Vec<PageFinding>,
     },
     Timelines {
         traces: Vec<TracePanel>,

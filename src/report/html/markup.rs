@@ -117,6 +117,10 @@ fn block(block: &PageBlock, subjects: &str) -> Markup {
             h3 { (title) }
             ol { @for item in items { li { (marked(item)) } } }
         },
+        PageBlock::Findings { title, findings } => html! {
+            h3 { (title) }
+            ol { @for finding in findings { li { (marked(&finding.text)) (parts(&finding.parts)) } } }
+        },
         PageBlock::Timelines { traces } => html! {
             div class="panels" { @for each in traces { (trace(each)) } }
         },
@@ -127,6 +131,10 @@ fn block(block: &PageBlock, subjects: &str) -> Markup {
         },
         PageBlock::Hex { bytes, legend } => hex(bytes, legend),
     }
+}
+
+fn parts(parts: &[String]) -> Markup {
+    html! { @if !parts.is_empty() { ul { @for part in parts { li { (marked(part)) } } } } }
 }
 
 /// A text with its parts in backticks as code.

@@ -1,7 +1,7 @@
 //! What a traced start-up says first.
 
 use super::bars::{Scale, rounded};
-use super::block::{Bar, BarPiece, BarRow, Bars, PageBlock};
+use super::block::{Bar, BarPiece, BarRow, Bars, PageBlock, PageFinding};
 use super::icicle;
 use crate::analysis::attribution::WorkKind;
 use crate::document::trace::{TraceFigure, TraceFinding, TracePiece, TraceProgram};
@@ -27,27 +27,33 @@ pub(super) fn blocks(traced: &TraceProgram) -> Vec<PageBlock> {
     blocks.extend(kinds(traced));
     let findings = findings(traced);
     if !findings.is_empty() {
-        blocks.push(PageBlock::List { title: "What would save time".to_owned(), items: findings });
+        blocks.push(PageBlock::Findings { title: "What would save time", findings });
     }
     blocks.extend(icicle::calls(traced));
     blocks
 }
 
 /// Each finding with its parts.
-fn findings(traced: &TraceProgram) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
+fn findings(traced: &TraceProgram) -> Vec<PageFinding> {
+    let mut all: Vec<PageFinding> = Vec::new();
     for finding in &traced.findings {
         match all.last_mut().filter(|_| finding.within.is_some()) {
-            Some(around) => around.push_str(&[" Part of it: ", &in_words(finding)].concat()),
-            None => all.push(in_words(finding)),
+            Some(around) => around.parts.push(in_words(finding)),
+            None => all.push(PageFinding { text: in_words(finding), parts: Vec::new() }),
         }
     }
     all
 }
 
 fn in_words(finding: &TraceFinding) -> String {
-    let tune = finding.tune.as_ref().map_or(String::new(), |tune| format!(" Try it: {tune}"));
-    visible(&(finding.text.clone() + &tune))
+    let tune = finding.tune.as_ref().map_or(String::new(), |tune| format!(" Try it: `{tune}`"));
+    visible(&(capital(&finding.text) + &tune))
+}
+
+/// As the beginning of a sentence.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn sentence(traced: &TraceProgram) -> String {
@@ -68,7 +74,8 @@ fn sentence(traced: &TraceProgram) -> String {
     let largest = largest
         .map_or(String::new(), |(kind, ns)| format!("; {} {}", share(ns, traced), title(kind, traced)));
     let finding = traced.findings.first();
-    let finding = finding.map_or(String::new(), |finding| format!(" {}.", clause(&visible(&finding.text))));
+    let finding =
+        finding.map_or(String::new(), |finding| format!(" {}.", clause(&visible(&capital(&finding.text)))));
     format!("`{}`: {first}{end} {total}{recorded}{largest}.{finding}", visible(traced.label()))
 }
 
@@ -223,16 +230,25 @@ mod tests {
                 {"kind": "fault", "name": "b", "ns": 500_000, "count": 2}],
             "critical_path": [{"pid": 1, "tid": 1, "program": "sh", "from_ns": 0, "to_ns": 500_000},
                 {"pid": 2, "tid": 2, "program": "app", "from_ns": 500_000, "to_ns": 2_000_000}],
-            "findings": [{"text": "1 ms, 50 %: It waits. Do not."}]}))
+            "findings": [{"text": "saves about 1 ms, 50 %: It waits. Do not.", "tune": "firstbyte tune app x"},
+                {"text": "1 ms, 50 %: It sleeps.", "within": 0}, {"text": "1 µs, 0 %: More."}]}))
         .unwrap();
         let slowed = TraceProgram { recorded_total_ns: Some(3e6), ..traced.clone() };
         let said = "exit after 2.00 ms (3.00 ms were recorded, with what tracing it cost); 75 % user code.";
         assert!(sentence(&slowed).contains(said), "{}", sentence(&slowed));
         let unseen = TraceProgram { counts: [("page_faults".to_owned(), None)].into(), ..traced.clone() };
         assert!(sentence(&unseen).contains("; 75 % user code with page faults."), "{}", sentence(&unseen));
-        let expected =
-            "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75 % user code. 1 ms, 50 %: It waits.";
+        let expected = "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75 % user code. Saves about 1 ms, 50 %: It waits.";
         assert_eq!(sentence(&traced), expected);
+        let found = |text: &str, parts: &[&str]| {
+            let parts = parts.iter().map(|part| (*part).to_owned()).collect();
+            PageFinding { text: text.to_owned(), parts }
+        };
+        let first = "Saves about 1 ms, 50 %: It waits. Do not. Try it: `firstbyte tune app x`";
+        assert_eq!(
+            findings(&traced),
+            [found(first, &["1 ms, 50 %: It sleeps."]), found("1 µs, 0 %: More.", &[])]
+        );
         let Some(PageBlock::Bars { bars }) = path(&traced) else { panic!("two programs worked") };
         assert_eq!(bars.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["sh", "app"]);
         assert_eq!(bars.rows[1].value, "1.50 ms");

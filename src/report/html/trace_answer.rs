@@ -50,10 +50,9 @@ fn in_words(finding: &TraceFinding) -> String {
     visible(&(capital(&finding.text) + &tune))
 }
 
-/// As the beginning of a sentence.
+/// As the beginning of a sentence. The text may also begin with a figure, or with a name.
 fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    text.strip_prefix("saves ").map_or_else(|| text.to_owned(), |rest| format!("Saves {rest}"))
 }
 
 fn sentence(traced: &TraceProgram) -> String {

@@ -75,8 +75,9 @@ fn cold_parts(file: &object::File<'_>, all: &[(u64, u64, Arc<str>)]) -> Vec<(u64
         let cold = Parts::of(file)?.cold(&function)?;
         Some((cold.start, cold.end - cold.start, format!("{name}.cold").into()))
     };
-    // a file that has many such symbols is none of an interpreter
-    all.iter().filter(|(.., name)| is_divided(name)).take(DIVIDED.len()).filter_map(cold).collect()
+    // each is looked for once, however many symbols a file has
+    let first = |divided: &&str| all.iter().find(|(.., name)| &**name == *divided);
+    DIVIDED.iter().filter_map(first).filter_map(cold).collect()
 }
 
 /// What Node.js exports about V8 for debuggers, also where it is stripped.
@@ -92,7 +93,10 @@ fn builtins(file: &object::File<'_>, all: &[(u64, u64, Arc<str>)]) -> Option<(u6
         return None;
     }
     let range = Parts::of(file)?.builtins()?;
-    let is_known = all.iter().any(|(address, ..)| range.contains(address));
+    let is_within = |(address, size, _): &(u64, u64, Arc<str>)| {
+        *address < range.end && address.saturating_add((*size).max(1)) > range.start
+    };
+    let is_known = all.iter().any(is_within);
     (!is_known).then(|| (range.start, range.end - range.start, V8_BUILTINS.into()))
 }
 

@@ -113,8 +113,8 @@ const V8_SNAPSHOT: &str = "v8::internal::Snapshot";
 /// V8's handlers execute one instruction each.
 const V8_HANDLER: &str = "Handler";
 
-/// Where builtins have no names, any of them may be a handler. In those that it calls, the registers had its place, or nothing
-/// that is one, in all of 1300 samples (Node.js 18 to 26).
+/// Where builtins have no names, any of them may be a handler. In 1,300 samples in builtins that a handler had called (Node.js 18
+/// to 26), the registers still had the handler's offset, or no valid one.
 fn may_be_handler(builtin: &str) -> bool {
     builtin.ends_with(V8_HANDLER) || builtin == V8_BUILTINS
 }

@@ -4,7 +4,9 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PageFinding {
     pub(crate) text: String,
-    pub(crate) parts: Vec<String>,
+    /// The command that tries what it says.
+    pub(crate) tune: Option<String>,
+    pub(crate) parts: Vec<PageFinding>,
 }
 
 /// A part of the page with a tab of its own.

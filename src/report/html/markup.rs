@@ -2,8 +2,8 @@
 //! makes itself.
 
 use super::block::{
-    Bar, BarPiece, BarRow, Bars, Cell, Forest, ForestRow, HexByte, HexLegend, PageBlock, Picture, Row,
-    Section, Table, TracePanel,
+    Bar, BarPiece, BarRow, Bars, Cell, Forest, ForestRow, HexByte, HexLegend, PageBlock, PageFinding,
+    Picture, Row, Section, Table, TracePanel,
 };
 use crate::analysis::attribution::WorkKind;
 use firstbyte_measure::timeline::Phase;
@@ -119,7 +119,7 @@ fn block(block: &PageBlock, subjects: &str) -> Markup {
         },
         PageBlock::Findings { title, findings } => html! {
             h3 { (title) }
-            ol { @for finding in findings { li { (marked(&finding.text)) (parts(&finding.parts)) } } }
+            ol { @for each in findings { li { (finding(each)) } } }
         },
         PageBlock::Timelines { traces } => html! {
             div class="panels" { @for each in traces { (trace(each)) } }
@@ -133,8 +133,12 @@ fn block(block: &PageBlock, subjects: &str) -> Markup {
     }
 }
 
-fn parts(parts: &[String]) -> Markup {
-    html! { @if !parts.is_empty() { ul { @for part in parts { li { (marked(part)) } } } } }
+fn finding(found: &PageFinding) -> Markup {
+    html! {
+        (marked(&found.text))
+        @if let Some(tune) = &found.tune { " Try it: " code { (tune) } }
+        @if !found.parts.is_empty() { div { "Parts of it:" } ul { @for part in &found.parts { li { (finding(part)) } } } }
+    }
 }
 
 /// A text with its parts in backticks as code.

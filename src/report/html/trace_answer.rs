@@ -38,19 +38,19 @@ fn findings(traced: &TraceProgram) -> Vec<PageFinding> {
     let mut all: Vec<PageFinding> = Vec::new();
     for finding in &traced.findings {
         match all.last_mut().filter(|_| finding.within.is_some()) {
-            Some(around) => around.parts.push(in_words(finding)),
-            None => all.push(PageFinding { text: in_words(finding), parts: Vec::new() }),
+            Some(around) => around.parts.push(shown(finding)),
+            None => all.push(shown(finding)),
         }
     }
     all
 }
 
-fn in_words(finding: &TraceFinding) -> String {
-    let tune = finding.tune.as_ref().map_or(String::new(), |tune| format!(" Try it: `{tune}`"));
-    visible(&(capital(&finding.text) + &tune))
+fn shown(finding: &TraceFinding) -> PageFinding {
+    let tune = finding.tune.as_deref().map(visible);
+    PageFinding { text: visible(&capital(&finding.text)), tune, parts: Vec::new() }
 }
 
-/// As the beginning of a sentence. The text may also begin with a figure, or with a name.
+/// As the beginning of a sentence. Others begin with a figure.
 fn capital(text: &str) -> String {
     text.strip_prefix("saves ").map_or_else(|| text.to_owned(), |rest| format!("Saves {rest}"))
 }
@@ -239,15 +239,13 @@ mod tests {
         assert!(sentence(&unseen).contains("; 75 % user code with page faults."), "{}", sentence(&unseen));
         let expected = "`app x`: first byte after 1.50 ms, exit after 2.00 ms; 75 % user code. Saves about 1 ms, 50 %: It waits.";
         assert_eq!(sentence(&traced), expected);
-        let found = |text: &str, parts: &[&str]| {
-            let parts = parts.iter().map(|part| (*part).to_owned()).collect();
-            PageFinding { text: text.to_owned(), parts }
+        let found = |text: &str| PageFinding { text: text.to_owned(), ..PageFinding::default() };
+        let first = PageFinding {
+            tune: Some("firstbyte tune app x".to_owned()),
+            parts: vec![found("1 ms, 50 %: It sleeps.")],
+            ..found("Saves about 1 ms, 50 %: It waits. Do not.")
         };
-        let first = "Saves about 1 ms, 50 %: It waits. Do not. Try it: `firstbyte tune app x`";
-        assert_eq!(
-            findings(&traced),
-            [found(first, &["1 ms, 50 %: It sleeps."]), found("1 µs, 0 %: More.", &[])]
-        );
+        assert_eq!(findings(&traced), [first, found("1 µs, 0 %: More.")]);
         let Some(PageBlock::Bars { bars }) = path(&traced) else { panic!("two programs worked") };
         assert_eq!(bars.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["sh", "app"]);
         assert_eq!(bars.rows[1].value, "1.50 ms");

@@ -34,7 +34,7 @@ pub struct NativePart {
     /// Its frame pointer.
     pub pointer: u64,
     /// The line by the thread's registers. It is the one that was running if the thread executed a handler of the
-    /// interpreter, which is the code for one instruction.
+    /// interpreter, which is the code for one instruction. A builtin that it calls mostly leaves them as they are.
     pub line_in_registers: Option<u32>,
 }
 

@@ -115,7 +115,7 @@ impl Layout {
             script_source: offset("class_Script__source__Object").or(script_name.checked_sub(8))?,
             has_early_positions: known("scopeinfo_idx_first_vars")? >= 5,
             positions: if has_wrapper { 24 } else { 32 },
-            marks: if version < (13, 7) { Marks::Sign } else { Marks::Bits },
+            marks: if version <= (13, 6) { Marks::Sign } else { Marks::Bits },
             first_bytecode: i64::from(known("class_BytecodeArray__data__uintptr_t").unwrap_or(54)) - 1,
         })
     }
@@ -176,5 +176,8 @@ mod tests {
         let later = Layout::from_constants(&constants, (11, 3)).unwrap();
         assert_eq!((later.name_or_scope, later.script, later.positions), (24, 40, 24));
         assert!(later.has_early_positions);
+        let marks = |version| Layout::from_constants(&constants, version).unwrap().marks;
+        assert_eq!([(9, 4), (13, 6)].map(marks), [Marks::Sign; 2]);
+        assert_eq!([(14, 1), (14, 6)].map(marks), [Marks::Bits; 2]);
     }
 }

@@ -82,7 +82,7 @@ pub(super) enum Marks {
     /// It is negative for an expression.
     #[default]
     Sign,
-    /// From V8 13.7 on: by one of its two lowest bits. It has no sign.
+    /// Later than V8 13.6, the one of Node.js 24: by one of its two lowest bits. It has no sign.
     Bits,
 }
 

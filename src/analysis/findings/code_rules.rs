@@ -8,6 +8,7 @@ use super::{Evidence, Finding, REST, loading_rules, noteworthy};
 use crate::analysis::Account;
 use crate::analysis::loads::{EXECUTABLE, Load};
 use crate::analysis::profile::{COLLECTORS, ENTRIES, Function, GENERATED, Kind, Node};
+use crate::analysis::symbols::V8_BUILTIN;
 use crate::analysis::user_code::is_loader;
 use firstbyte_measure::units::Nanos;
 use std::cmp::Reverse;
@@ -50,7 +51,7 @@ fn lines(function: &Function) -> String {
 /// Functions in which an interpreter executes its programs, whatever these do.
 const INTERPRETING: [&str; 6] = [
     "_PyEval_EvalFrameDefault",
-    "Builtins_",
+    V8_BUILTIN,
     "Perl_runops_standard",
     "execute_ex",
     "luaV_execute",
